@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tc/lang/ast.h"
+#include "tc/lang/typed.h"
+#include "tc/support/diagnostic.h"
+
+namespace tc::lang {
+
+/// Values that make a def concrete: sizes by name and `const` parameters by name.
+struct Bindings {
+  std::map<std::string, std::int64_t> sizes;
+  /// Value of each const parameter: integer consts in `integer`, floating ones in `real`.
+  struct ConstValue { std::int64_t integer = 0; double real = 0; };
+  std::map<std::string, ConstValue> consts;
+};
+
+/// Names, types, promotion, calls inlined, lets substituted. Ranges are still null (see ranges.h).
+/// Reports every error into `sink`; returns nullopt if `def` cannot be represented.
+std::optional<TypedDef> resolve(const ast::Program& program, const std::string& def, DiagnosticSink& sink);
+
+/// resolve + infer_ranges: the front end of one def without sizes.
+std::optional<TypedDef> analyse(const ast::Program& program, const std::string& def, DiagnosticSink& sink);
+
+/// Checks program-wide rules (duplicate defs, recursion) and analyses every def (`tensorc check`).
+std::vector<TypedDef> analyse_all(const ast::Program& program, DiagnosticSink& sink);
+
+/// Solves the sizes from the shapes of the tensor parameters: bare identifiers first, then dims with one unknown, then
+/// everything is checked. `shapes[i]` belongs to the i-th tensor parameter (scalars have rank 0). `known` holds sizes given
+/// otherwise (-D) and const values. Errors are text for the caller (no source place): e.g.
+/// "argument 'B' has size 5 in dimension 0 where K = 4 is expected".
+struct BindResult {
+  Bindings bindings;
+  std::vector<std::string> errors;
+};
+BindResult bind_sizes(const TypedDef& def, const std::vector<std::vector<std::int64_t>>& shapes, const Bindings& known);
+
+/// Canonical text: identity of a program up to names of everything and layout. Equal programs give equal text.
+std::string canonical(const TypedDef& def);
+
+} // namespace tc::lang

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tc/support/source.h"
+
+namespace tc {
+
+enum class Severity { Error, Warning };
+
+struct DiagnosticNote {
+  SourceRange range;
+  std::string message;
+};
+
+/// One message about the user's text. Codes are stable ("E0203", "W0101") and listed in docs/errors.md.
+struct Diagnostic {
+  Severity severity = Severity::Error;
+  std::string code;
+  SourceRange range;
+  std::string message;   ///< lower case, no full stop, names and numbers, then what to do
+  std::vector<DiagnosticNote> notes;
+};
+
+/// Collects diagnostics of one text. Phases append and go on; a phase boundary asks has_errors().
+class DiagnosticSink {
+public:
+  Diagnostic& error(std::string code, SourceRange range, std::string message);
+  Diagnostic& warning(std::string code, SourceRange range, std::string message);
+
+  bool has_errors() const { return errors_ > 0; }
+  /// In order of place in the text; at most one of the same code and place.
+  std::vector<Diagnostic> sorted() const;
+  const std::vector<Diagnostic>& all() const { return diagnostics_; }
+
+private:
+  std::vector<Diagnostic> diagnostics_;
+  int errors_ = 0;
+};
+
+/// `file:line:col: error: message [E0203]`, the source line, carets under the range, then the notes.
+std::string render(const SourceBuffer& source, const Diagnostic& diagnostic);
+std::string render(const SourceBuffer& source, const std::vector<Diagnostic>& diagnostics);
+
+/// All errors of one text. what() is the rendered text.
+class CompileError : public std::runtime_error {
+public:
+  CompileError(const SourceBuffer& source, std::vector<Diagnostic> diagnostics);
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+private:
+  std::vector<Diagnostic> diagnostics_;
+};
+
+/// Throws CompileError if the sink holds an error.
+void throw_if_errors(const SourceBuffer& source, const DiagnosticSink& sink);
+
+} // namespace tc
