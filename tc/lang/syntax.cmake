@@ -1,0 +1,3 @@
+set(TC_LANG_SYNTAX_SOURCES
+  builtins.cpp
+)
