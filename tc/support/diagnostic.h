@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tc/support/source.h"
@@ -42,7 +43,13 @@ private:
   int errors_ = 0;
 };
 
-/// `file:line:col: error: message [E0203]`, the source line, carets under the range, then the notes.
+/// `text` made safe for a terminal: control bytes, invisible and direction-changing code points and bytes that are not
+/// UTF-8 become `\x1b` or `\u{202e}`. For messages that quote the user's text.
+std::string printable(std::string_view text);
+
+/// `file:line:col: error: message [E0203]`, the source line, carets under the range, then the notes. Tabs are shown as
+/// blanks up to the next multiple of 8; of an overlong line the part around the range is shown. A note at the empty
+/// range 0 has no place: it shows as `file: note: message`.
 std::string render(const SourceBuffer& source, const Diagnostic& diagnostic);
 std::string render(const SourceBuffer& source, const std::vector<Diagnostic>& diagnostics);
 
