@@ -5,9 +5,9 @@
 //
 //   TypedDef  = (name, Size* sizes, Const* consts, Tensor* tensors, Node* body)
 //   Node      = Statement | ForLoop(var, Expr lo, Expr hi, Node* body)
-//   Statement = (Index* indices, Expr* conditions, tensor, Expr* subscripts, ReduceOp? op, init, Expr value, Expr? position)
+//   Statement = (Index* indices, Expr* conditions, Expr* exists, tensor, Expr* subscripts, ReduceOp? op, init, Expr value, Expr? position)
 //   Expr      = IntConst | FloatConst | Index | Size | Const | ForVar | Read(tensor, Expr* subscripts, Expr? pad)
-//             | Unary | Binary | Select | Cast | Builtin
+//             | Unary | Binary | Select | Cast | Builtin | DimOf(tensor, dim, part)      -- DimOf only before infer_ranges
 //
 // The type of every Expr is a *compute* type (bool, int32, int64, uint32, uint64, float32, float64): a read of a narrower
 // tensor widens, Cast{to} rounds or wraps to `to` and yields compute_type(to), a store converts as a cast does. So no
@@ -59,11 +59,21 @@ struct Select { ExprPtr condition, if_true, if_false; };
 /// Value conversion to `to` (which may be narrower than the type of the Expr, see above).
 struct Cast { DType to; ExprPtr operand; };
 struct Builtin { std::string name; std::vector<ExprPtr> args; };
+/// Begin or extent of an *inferred* dimension of an output or temporary (`T.0`, a new size of an annotated output, the shift that
+/// makes the result of an inlined call 0-based). Made by resolve(), replaced by infer_ranges(); no later consumer sees it.
+/// In bounds (also of `for`), conditions, exists and subscripts it stands for the box that the textually earlier statements wrote
+/// (resolve() makes sure that there is such a statement); in values and in TypedDef::preconditions for the final box.
+struct DimOf {
+  enum class Part { Begin, Extent };
+  TensorId tensor;
+  int dim;
+  Part part;
+};
 
 struct Expr {
   DType type;          ///< a compute type
   SourceRange range;   ///< in the text that was compiled; of the call for inlined bodies
-  std::variant<IntConst, FloatConst, IndexRef, SizeRef, ConstRef, ForRef, Read, Unary, Binary, Select, Cast, Builtin> node;
+  std::variant<IntConst, FloatConst, IndexRef, SizeRef, ConstRef, ForRef, Read, Unary, Binary, Select, Cast, Builtin, DimOf> node;
 };
 
 struct Size { std::string name; SourceRange range; };
@@ -72,13 +82,15 @@ struct Const { std::string name; DType type; SourceRange range; };
 struct Tensor {
   std::string name;            ///< unique in the def; names of inlined temporaries contain a '.'
   DType type;                  ///< element type in memory
+  bool type_given = false;     ///< `type` was written down (parameter, annotation, callee); otherwise it follows from the statements
   int rank = 0;
   bool is_param = false;       ///< supplied by the caller
   bool is_output = false;      ///< returned. Both: updated in place. Neither: a temporary
   bool needs_initial = false;  ///< an output onto whose unwritten elements a statement accumulates: the caller supplies its values
   int param_position = -1;     ///< position among the tensor parameters of the def (consts not counted)
   int output_position = -1;    ///< position in the return list
-  /// Index space per dimension: [begin, begin + extent). Params begin at 0. Expressions over sizes and consts.
+  /// Index space per dimension: [begin, begin + extent). Params begin at 0. Expressions over sizes and consts. Both have `rank`
+  /// entries; before infer_ranges those of outputs and temporaries are null, except an extent that an annotation fixes.
   std::vector<ExprPtr> begin;
   std::vector<ExprPtr> extent;
   SourceRange range;
@@ -100,6 +112,7 @@ struct Statement {
   SourceRange range;
   std::vector<Index> indices;          ///< in order of first appearance
   std::vector<ExprPtr> conditions;     ///< bool, affine or floor/mod by constants; all must hold
+  std::vector<ExprPtr> exists;         ///< `exists e`: never evaluated; its Reads take part in range inference only
   TensorId tensor = 0;
   std::vector<ExprPtr> subscripts;     ///< left-hand side; may contain Reads (a scatter)
   std::optional<ReduceOp> op;          ///< nullopt: `=`
@@ -145,7 +158,10 @@ std::vector<StatementInContext> statements(const TypedDef& def);
 ExprPtr make_int(std::int64_t value, DType type = DType::Int32, SourceRange range = {});
 ExprPtr make_float(double value, DType type, SourceRange range = {});
 ExprPtr make_index(int index, DType type = DType::Int32, SourceRange range = {});
-ExprPtr make_binary(BinaryOp op, ExprPtr left, ExprPtr right, SourceRange range = {});  ///< folds constants (floor semantics), x+0, x*1, x*0
+/// Folds constants (floor semantics; a result that does not fit the type stays unfolded) and x+0, x-0, x*1, x/1, x*0, x%1, true && x, ...
+/// Integer operands of different types get the wider one through a Cast. Comparisons and logic give bool.
+ExprPtr make_binary(BinaryOp op, ExprPtr left, ExprPtr right, SourceRange range = {});
+ExprPtr make_cast(DType to, ExprPtr operand, SourceRange range = {});   ///< folds constants; no node where nothing changes
 ExprPtr make_expr(DType type, SourceRange range, decltype(Expr::node) node);
 /// Rebuilds with children mapped by `f`; the same handle if nothing changed.
 ExprPtr map_children(const ExprPtr& expr, const std::function<ExprPtr(const ExprPtr&)>& f);
@@ -165,6 +181,9 @@ struct IntEnv {
 };
 /// Exact integer value in unbounded-like int64 (nullopt on overflow, on a Read, or on something unbound). Bools are 0 and 1.
 std::optional<std::int64_t> evaluate(const ExprPtr& expr, const IntEnv& env);
+
+const char* spelling(BinaryOp op);   ///< "+", "min", "<=", ...
+const char* spelling(ReduceOp op);   ///< "+=", "argmin=", ...
 
 /// Text of the typed program (`--emit typed`): every tensor, statement, index range and expression with its types.
 std::string to_string(const TypedDef& def);
