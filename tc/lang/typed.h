@@ -161,6 +161,7 @@ ExprPtr make_index(int index, DType type = DType::Int32, SourceRange range = {})
 /// Folds constants (floor semantics; a result that does not fit the type stays unfolded) and x+0, x-0, x*1, x/1, x*0, x%1, true && x, ...
 /// Integer operands of different types get the wider one through a Cast. Comparisons and logic give bool.
 ExprPtr make_binary(BinaryOp op, ExprPtr left, ExprPtr right, SourceRange range = {});
+ExprPtr make_unary(UnaryOp op, ExprPtr operand, SourceRange range = {});   ///< folds constants and double negation
 ExprPtr make_cast(DType to, ExprPtr operand, SourceRange range = {});   ///< folds constants; no node where nothing changes
 ExprPtr make_expr(DType type, SourceRange range, decltype(Expr::node) node);
 /// Rebuilds with children mapped by `f`; the same handle if nothing changed.
