@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -45,9 +46,22 @@ struct Plan {
   std::int64_t scratch_bytes = 0;
 };
 
+/// What a plan says before its kernels.
+struct PlanHeader {
+  std::string name;
+  std::vector<Argument> arguments;
+  std::int64_t scratch_bytes = 0;
+};
+
 /// Text of a whole plan (arguments, kernels in the text of passes.h, steps); parses back.
 std::string print(const Plan& plan);
 Result<Plan, ParseError> parse_plan(std::string_view text);
 std::vector<std::string> verify(const Plan& plan);
+
+/// Parts of that text by themselves, for whoever keeps a plan without its kernels.
+std::string print(const PlanHeader& header);
+std::string print(const std::vector<Step>& steps);
+Result<PlanHeader, ParseError> parse_plan_header(std::string_view text);
+Result<std::vector<Step>, ParseError> parse_steps(std::string_view text);
 
 } // namespace tc::kernel
