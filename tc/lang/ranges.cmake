@@ -1,0 +1,3 @@
+set(TC_LANG_RANGES_SOURCES
+  affine.cpp
+)
