@@ -11,8 +11,9 @@
 
 namespace tc::lang {
 
-/// A dense row-major tensor of the interpreter. One element a slot whatever the type: floats (of every width) in `real`, integers and
-/// bool in `integer` (uint64 as bit pattern). Exactly one of the two is used.
+/// A dense row-major tensor of the interpreter. One element a slot whatever the type: floats (of
+/// every width) in `real`, integers and bool in `integer` (uint64 as bit pattern). Exactly one of
+/// the two is used.
 struct Value {
   DType type = DType::Float32;
   std::vector<std::int64_t> shape;
@@ -24,23 +25,30 @@ struct Value {
 };
 
 enum class Precision {
-  Language,   ///< every operation in the types that the language says
-  Double,     ///< floating arithmetic and accumulation in float64, stores unrounded: the oracle of numeric tests
+  Language,  ///< every operation in the types that the language says
+  Double,    ///< floating arithmetic and accumulation in float64, stores unrounded: the oracle of
+             ///< numeric tests
 };
 
 struct InterpreterOptions {
   Precision precision = Precision::Language;
-  std::int64_t max_points = std::int64_t{1} << 36;  ///< refuses larger iteration counts (InterpreterLimit)
+  /// Larger iteration counts are refused (InterpreterLimit).
+  std::int64_t max_points = std::int64_t{1} << 36;
 };
 
-struct InterpreterLimit : std::runtime_error { using std::runtime_error::runtime_error; };
+struct InterpreterLimit : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
-/// Runs a specialised, proven def. `inputs` in the order of the tensor parameters (an in-place parameter is copied);
-/// `initial` gives contents for outputs with needs_initial, by output position. Result: the outputs in return order.
+/// Runs a specialised, proven def. `inputs` in the order of the tensor parameters (an in-place
+/// parameter is copied); `initial` gives contents for outputs with needs_initial, by output
+/// position. Result: the outputs in return order.
 std::vector<Value> interpret(const TypedDef& specialised, const std::vector<Value>& inputs,
-                             const std::map<int, Value>& initial = {}, const InterpreterOptions& options = {});
+                             const std::map<int, Value>& initial = {},
+                             const InterpreterOptions& options = {});
 
-/// Number of statement instances that interpret() would execute; for refusing hopeless verifications up front.
+/// Number of statement instances that interpret() would execute; for refusing hopeless
+/// verifications up front.
 std::int64_t count_points(const TypedDef& specialised);
 
-} // namespace tc::lang
+}  // namespace tc::lang
