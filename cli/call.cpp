@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "exit_status.h"
+#include "files.h"
+#include "npy.h"
+#include "tc/lang/parser.h"
+#include "tc/lang/sema.h"
+#include "tc/runtime/cpu/module.h"
+#include "tc/support/numeric.h"
+
+namespace tc::cli {
+
+namespace {
+
+std::pair<std::string, std::string> split_assignment(const std::string& text,
+                                                     const std::string& flag) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw CommandError(kUsage, fmt::format("{} expects NAME=VALUE, not '{}'", flag, text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::optional<std::int64_t> parse_integer(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_number(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// -D values, sorted into sizes and const parameters of the def.
+lang::Bindings read_defines(const lang::TypedDef& def, const std::vector<std::string>& defines) {
+  lang::Bindings bindings;
+  for (const std::string& define : defines) {
+    auto [name, text] = split_assignment(define, "-D");
+    const auto& wanted = name;
+    const bool is_size = std::any_of(def.sizes.begin(), def.sizes.end(),
+                                     [&](const lang::Size& size) { return size.name == wanted; });
+    auto constant = std::find_if(def.consts.begin(), def.consts.end(),
+                                 [&](const lang::Const& c) { return c.name == wanted; });
+    if (!is_size && constant == def.consts.end()) {
+      throw CommandError(
+          kUserError,
+          fmt::format("-D {}: '{}' has no size or const parameter of that name", define, def.name));
+    }
+    if (constant != def.consts.end() && is_float(constant->type)) {
+      const auto value = parse_number(text);
+      if (!value)
+        throw CommandError(kUserError, fmt::format("-D {}: a number is expected", define));
+      bindings.consts[name] = {0, *value};
+      continue;
+    }
+    auto value = parse_integer(text);
+    if (constant != def.consts.end() && constant->type == DType::Bool &&
+        (text == "true" || text == "false"))
+      value = text == "true";
+    if (!value)
+      throw CommandError(kUserError,
+                         fmt::format("-D {}: an integer of at most 64 bits is expected", define));
+    if (is_size && *value < 0)
+      throw CommandError(kUserError, fmt::format("-D {}: a size is not negative", define));
+    if (is_size)
+      bindings.sizes[name] = *value;
+    else
+      bindings.consts[name] = {*value, static_cast<double>(*value)};
+  }
+  return bindings;
+}
+
+/// A tensor of rank 0 from a number on the command line.
+compiler::HostTensor scalar(const std::string& name, DType type, double number,
+                            const std::string& text) {
+  lang::Value value = lang::Value::zeros(type, {});
+  if (is_float(type)) {
+    value.real[0] = round_to(type, number);
+  } else {
+    const auto integer = parse_integer(text);
+    if (!integer ||
+        (type != DType::UInt64 && wrap_to(type, *integer) != *integer && type != DType::Bool)) {
+      throw CommandError(kUserError, fmt::format("--input {}={}: the number does not fit {}", name,
+                                                 text, tc::name(type)));
+    }
+    value.integer[0] = type == DType::Bool ? *integer != 0 : *integer;
+  }
+  return compiler::from_value(value);
+}
+
+std::map<std::string, compiler::HostTensor> read_inputs(const lang::TypedDef& def,
+                                                        const std::vector<std::string>& inputs) {
+  std::map<std::string, compiler::HostTensor> given;
+  for (const std::string& input : inputs) {
+    auto [name, value] = split_assignment(input, "--input");
+    const auto& wanted = name;
+    auto tensor =
+        std::find_if(def.tensors.begin(), def.tensors.end(), [&](const lang::Tensor& candidate) {
+          return candidate.name == wanted &&
+                 (candidate.is_param || (candidate.is_output && candidate.needs_initial));
+        });
+    if (tensor == def.tensors.end())
+      throw CommandError(kUserError, fmt::format("--input {}: '{}' has no parameter of that name",
+                                                 input, def.name));
+    const auto number = tensor->rank == 0 ? parse_number(value) : std::nullopt;
+    compiler::HostTensor data =
+        number ? scalar(name, tensor->type, *number, value) : read_npy(value, tensor->type);
+    if (static_cast<int>(data.meta().sizes.size()) != tensor->rank) {
+      throw CommandError(kUserError,
+                         fmt::format("'{}': argument '{}' has rank {} where rank {} is expected",
+                                     value, name, data.meta().sizes.size(), tensor->rank));
+    }
+    given.insert_or_assign(name, std::move(data));
+  }
+  return given;
+}
+
+/// Sizes that bare identifiers of given shapes fix; contradictions are bind_sizes' business.
+void bind_from_shapes(const lang::TypedDef& def,
+                      const std::map<std::string, compiler::HostTensor>& given,
+                      lang::Bindings& bindings) {
+  for (const lang::Tensor& tensor : def.tensors) {
+    auto data = given.find(tensor.name);
+    if (!tensor.is_param || data == given.end()) continue;
+    for (std::size_t d = 0; d < tensor.extent.size(); ++d) {
+      if (const auto* size = std::get_if<lang::SizeRef>(&tensor.extent[d]->node)) {
+        bindings.sizes.emplace(def.sizes[static_cast<std::size_t>(size->size)].name,
+                               data->second.meta().sizes[d]);
+      }
+    }
+  }
+}
+
+/// Extents of a parameter without data. Throws when a size is not known.
+std::vector<std::int64_t> shape_from_sizes(const lang::TypedDef& def, const lang::Tensor& tensor,
+                                           const lang::Bindings& bindings) {
+  std::vector<std::int64_t> sizes(def.sizes.size(), 0);
+  std::set<int> unknown;
+  for (std::size_t i = 0; i < def.sizes.size(); ++i) {
+    auto found = bindings.sizes.find(def.sizes[i].name);
+    if (found == bindings.sizes.end())
+      unknown.insert(static_cast<int>(i));
+    else
+      sizes[i] = found->second;
+  }
+  std::vector<std::int64_t> consts;
+  for (const lang::Const& constant : def.consts) {
+    auto found = bindings.consts.find(constant.name);
+    if (found == bindings.consts.end())
+      throw CommandError(kUserError, fmt::format("const parameter '{}' needs a value: -D {}=...",
+                                                 constant.name, constant.name));
+    consts.push_back(found->second.integer);
+  }
+  std::vector<std::int64_t> shape;
+  for (const lang::ExprPtr& extent : tensor.extent) {
+    lang::walk(extent, [&](const lang::Expr& node) {
+      const auto* size = std::get_if<lang::SizeRef>(&node.node);
+      if (size == nullptr || unknown.count(size->size) == 0) return;
+      const std::string& name = def.sizes[static_cast<std::size_t>(size->size)].name;
+      throw CommandError(
+          kUserError,
+          fmt::format(
+              "size '{}' of argument '{}' is not known: give -D {}=... or --input {}=FILE.npy",
+              name, tensor.name, name, tensor.name));
+    });
+    lang::IntEnv env;
+    env.sizes = &sizes;
+    env.consts = &consts;
+    const auto value = lang::evaluate(extent, env);
+    if (!value)
+      throw CommandError(kUserError,
+                         fmt::format("the size of argument '{}' overflows", tensor.name));
+    shape.push_back(*value);
+  }
+  return shape;
+}
+
+}  // namespace
+
+void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& environment) {
+  flags.target = environment.target;
+  command.add_option("file", flags.file, "program text; - reads stdin")->required();
+  command.add_option("-f,--def", flags.def, "def to use; not needed when the text has one");
+  command.add_option("-D,--define", flags.defines, "NAME=VALUE of a size or const parameter");
+  command.add_option("--input", flags.inputs, "NAME=FILE.npy of a tensor, NAME=NUMBER of a scalar");
+  command.add_option("--target", flags.target, "cpu or cuda[:N]");
+  command.add_option("--arch", flags.arch, "native, x86-64-v2, x86-64-v3, x86-64-v4, ...");
+  command.add_option("--options", flags.options, "default, naive, tuned, or a JSON file");
+  command.add_option("--seed", flags.seed, "seed of inputs that are not given");
+  for_each_field([&](const auto& field) {
+    std::string flag = std::string("--") + field.name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    command
+        .add_option_function<std::string>(
+            flag,
+            [&flags, name = std::string(field.name)](const std::string& value) {
+              flags.overrides[name] = value;
+            },
+            field.doc)
+        ->type_name(field.domain)
+        ->group("Mapping options");
+  });
+}
+
+MappingOptions make_options(const std::string& name,
+                            const std::map<std::string, std::string>& overrides) {
+  Result<MappingOptions, std::string> options = std::string();
+  if (name == "tuned") {
+    throw CommandError(
+        kUserError,
+        "options 'tuned' need a tuned record and there is none for this program; use 'default'");
+  }
+  options = name == "default" || name == "naive" ? named_options(name)
+                                                 : options_from_json(read_file(name));
+  if (!options)
+    throw CommandError(kUserError, fmt::format("options '{}': {}", name, options.error()));
+  if (overrides.empty()) return *options;
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(to_json(*options));
+  for_each_field([&](const auto& field) {
+    auto found = overrides.find(field.name);
+    if (found == overrides.end()) return;
+    using Member = std::decay_t<decltype((*options).*field.member)>;
+    if constexpr (std::is_same_v<Member, std::vector<std::int64_t>>) {
+      json[field.name] = nlohmann::ordered_json::parse("[" + found->second + "]", nullptr, false);
+    } else if constexpr (std::is_same_v<Member, std::int64_t> || std::is_same_v<Member, bool>) {
+      json[field.name] = nlohmann::ordered_json::parse(found->second, nullptr, false);
+    } else {
+      json[field.name] = found->second;
+    }
+    if (json[field.name].is_discarded())
+      throw CommandError(kUsage, fmt::format("option {} expects {}, not '{}'", field.name,
+                                             field.domain, found->second));
+  });
+  options = options_from_json(json.dump());
+  if (!options) throw CommandError(kUsage, options.error());
+  return *options;
+}
+
+Target make_target(const std::string& target, const std::string& arch) {
+  if (target == "cuda" || target.rfind("cuda:", 0) == 0) {
+    throw CommandError(kTargetMissing,
+                       "target 'cuda' is not built into this version; use '--target cpu'");
+  }
+  if (target != "cpu")
+    throw CommandError(kUsage,
+                       fmt::format("unknown target '{}'; known are cpu and cuda[:N]", target));
+  if (arch == "native") return runtime::cpu::host_target();
+  std::optional<Target> named = cpu_target(arch);
+  if (!named)
+    throw CommandError(
+        kUsage,
+        fmt::format(
+            "unknown architecture '{}'; known are native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64",
+            arch));
+  return *named;
+}
+
+void throw_failure(const Failure& failure) {
+  switch (failure.kind) {
+  case Failure::Kind::Program:
+  case Failure::Kind::Argument:
+  case Failure::Kind::Mapping: throw CommandError(kUserError, failure.message);
+  case Failure::Kind::Target: throw CommandError(kTargetMissing, failure.message);
+  case Failure::Kind::Internal: throw CommandError(kInternal, failure.message);
+  }
+  throw CommandError(kInternal, failure.message);
+}
+
+Call make_call(const CallFlags& flags) {
+  const Target target = make_target(flags.target, flags.arch);
+  const MappingOptions options = make_options(flags.options, flags.overrides);
+  Call call{SourceBuffer(flags.file == "-" ? "<stdin>" : flags.file, read_file(flags.file)),
+            {},
+            {},
+            options,
+            target,
+            {}};
+
+  DiagnosticSink sink;
+  const lang::ast::Program program = lang::parse(call.source, sink);
+  if (sink.has_errors()) throw CommandError(kUserError, render(call.source, sink.sorted()));
+  Result<std::string, Failure> def = compiler::choose_def(program, flags.def);
+  if (!def) throw CommandError(kUserError, def.error().message);
+  call.def = *def;
+  const std::optional<lang::TypedDef> typed = lang::analyse(program, call.def, sink);
+  if (sink.has_errors() || !typed)
+    throw CommandError(kUserError, render(call.source, sink.sorted()));
+
+  lang::Bindings bindings = read_defines(*typed, flags.defines);
+  call.given = read_inputs(*typed, flags.inputs);
+  for (const auto& [name, value] : bindings.consts)
+    call.metadata.consts[name] = {value.integer, value.real};
+  call.metadata.sizes = bindings.sizes;
+  bind_from_shapes(*typed, call.given, bindings);
+  for (const lang::Tensor& tensor : typed->tensors) {
+    if (!tensor.is_param) continue;
+    auto data = call.given.find(tensor.name);
+    if (data != call.given.end()) {
+      call.metadata.inputs.push_back(data->second.meta());
+      continue;
+    }
+    TensorMeta meta;
+    meta.type = tensor.type;
+    meta.sizes = shape_from_sizes(*typed, tensor, bindings);
+    meta.alignment = std::max(1, bits(meta.type) / 8);
+    call.metadata.inputs.push_back(std::move(meta));
+  }
+  return call;
+}
+
+}  // namespace tc::cli

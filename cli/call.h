@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "environment.h"
+#include "tc/compiler/host_tensor.h"
+#include "tc/compiler/pipeline.h"
+#include "tc/tc.h"
+
+namespace tc::cli {
+
+/// The flags that say which def is meant, for which sizes, data, target and options.
+struct CallFlags {
+  std::string file;
+  std::string def;
+  std::vector<std::string> defines;  ///< -D NAME=VALUE
+  std::vector<std::string> inputs;   ///< --input NAME=FILE, or NAME=NUMBER for a scalar
+  std::string target;
+  std::string arch = "native";
+  std::string options = "default";
+  std::map<std::string, std::string> overrides;  ///< one flag per field of the options schema
+  std::uint64_t seed = 0;
+};
+
+/// Declares the flags on a subcommand. `flags` must outlive the parse.
+void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& environment);
+
+/// Everything that a compilation needs, with the data as far as it was given.
+struct Call {
+  SourceBuffer source;
+  std::string def;
+  Metadata metadata;
+  MappingOptions options;
+  Target target;
+  std::map<std::string, compiler::HostTensor> given;  ///< by parameter (or accumulated output) name
+};
+
+/// Reads the files, solves the sizes, builds the metadata of all inputs. Throws CommandError.
+Call make_call(const CallFlags& flags);
+
+/// The chosen target: the CPU of this machine, or the level named with --arch. Throws
+/// CommandError{kTargetMissing}.
+Target make_target(const std::string& target, const std::string& arch);
+MappingOptions make_options(const std::string& name,
+                            const std::map<std::string, std::string>& overrides);
+
+/// Status and text of a failed compilation.
+[[noreturn]] void throw_failure(const Failure& failure);
+
+}  // namespace tc::cli

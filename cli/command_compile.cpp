@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "files.h"
+#include "tc/codegen/llvm/codegen.h"
+#include "tc/kernel/plan.h"
+#include "tc/lang/parser.h"
+#include "tc/lang/print_ast.h"
+#include "tc/tile/ir.h"
+
+namespace tc::cli {
+
+namespace {
+
+using compiler::Stage;
+
+bool is_back_end_stage(Stage stage) {
+  return stage == Stage::Llvm || stage == Stage::Asm || stage == Stage::Object ||
+         stage == Stage::Header;
+}
+
+std::string emit_plan(const kernel::Plan& plan, const Target& target, const MappingOptions& options,
+                      Stage stage) {
+  if (stage == Stage::Header) return codegen::native::c_header(plan);
+  codegen::native::Request request;
+  request.fast_math = options.fast_math;
+  request.output = stage == Stage::Llvm  ? codegen::native::Output::LlvmText
+                   : stage == Stage::Asm ? codegen::native::Output::Assembly
+                                         : codegen::native::Output::Object;
+  // An object is for other programs; texts show what the JIT runs.
+  request.linkage = stage == Stage::Object ? codegen::native::Request::Linkage::Freestanding
+                                           : codegen::native::Request::Linkage::Jit;
+  Result<std::string, Rejection> text = codegen::native::emit(plan, target, request);
+  if (!text) throw_failure(compiler::mapping_failure(text.error()));
+  return *text;
+}
+
+/// Text of `stage` from a plan that was just made or read.
+std::string finish_plan(const kernel::Plan& plan, const Target& target,
+                        const MappingOptions& options, Stage stage) {
+  if (stage == Stage::Kernel) return kernel::print(plan);
+  if (is_back_end_stage(stage)) return emit_plan(plan, target, options, stage);
+  throw CommandError(
+      kUsage, fmt::format("stage '{}' comes before the given one", compiler::to_string(stage)));
+}
+
+std::string from_kernel(const CompileFlags& flags, Stage stage) {
+  const std::string text = read_file(flags.call.file);
+  Result<kernel::Plan, kernel::ParseError> plan = kernel::parse_plan(text);
+  if (!plan)
+    throw CommandError(kUserError,
+                       fmt::format("{}:{}:{}: error: {}", flags.call.file, plan.error().line,
+                                   plan.error().column, plan.error().message));
+  if (const auto problems = kernel::verify(*plan); !problems.empty())
+    throw CommandError(kUserError,
+                       fmt::format("{}: ill-formed kernel: {}", flags.call.file, problems.front()));
+  return finish_plan(*plan, make_target(flags.call.target, flags.call.arch),
+                     make_options(flags.call.options, flags.call.overrides), stage);
+}
+
+std::string from_tile(const CompileFlags& flags, Stage stage) {
+  const std::string text = read_file(flags.call.file);
+  Result<tile::Program, kernel::ParseError> program = tile::parse(text);
+  if (!program) {
+    throw CommandError(kUserError,
+                       fmt::format("{}:{}:{}: error: {}", flags.call.file, program.error().line,
+                                   program.error().column, program.error().message));
+  }
+  if (const auto problems = tile::verify(*program); !problems.empty()) {
+    throw CommandError(kUserError, fmt::format("{}: ill-formed tile program: {}", flags.call.file,
+                                               problems.front()));
+  }
+  const Target target = make_target(flags.call.target, flags.call.arch);
+  const MappingOptions options = make_options(flags.call.options, flags.call.overrides);
+  std::string tile_text;
+  Result<kernel::Plan, Failure> plan = compiler::make_plan(
+      *program, options, target, [&](Stage made, const std::function<std::string()>& print) {
+        if (made == Stage::Tile) tile_text = print();
+      });
+  if (!plan) throw_failure(plan.error());
+  return stage == Stage::Tile ? tile_text : finish_plan(*plan, target, options, stage);
+}
+
+/// From the program's text, or from a schedule text, which carries its program in its leading
+/// comments.
+std::string from_program(const CompileFlags& flags, Stage stage) {
+  if (stage == Stage::Ast) {
+    const SourceBuffer source(flags.call.file == "-" ? "<stdin>" : flags.call.file,
+                              read_file(flags.call.file));
+    DiagnosticSink sink;
+    const lang::ast::Program program = lang::parse(source, sink);
+    if (sink.has_errors()) throw CommandError(kUserError, render(source, sink.sorted()));
+    return lang::dump(program);
+  }
+  const Call call = make_call(flags.call);
+  Result<compiler::FrontEnd, Failure> front =
+      compiler::front_end(call.source, call.def, call.metadata);
+  if (!front) throw_failure(front.error());
+  if (!front->warnings.empty()) fmt::print(stderr, "{}", render(call.source, front->warnings));
+  if (stage == Stage::Typed) return lang::to_string(front->symbolic);
+  if (stage == Stage::Ranges) return lang::to_string(front->specialised);
+  if (auto failure = compiler::prove(call.source, *front)) throw_failure(*failure);
+  std::string found;
+  const compiler::StageObserver observe = [&](Stage made,
+                                              const std::function<std::string()>& print) {
+    if (made == stage) found = print();
+  };
+  const std::string schedule = flags.from.empty() ? std::string() : read_file(flags.from);
+  Result<tile::Program, Failure> program =
+      compiler::make_tile_program(*front, call.options, call.target, observe, schedule);
+  if (!program) throw_failure(program.error());
+  if (!found.empty()) return found;
+  Result<kernel::Plan, Failure> plan =
+      compiler::make_plan(*program, call.options, call.target, observe);
+  if (!plan) throw_failure(plan.error());
+  return found.empty() ? finish_plan(*plan, call.target, call.options, stage) : found;
+}
+
+}  // namespace
+
+int compile_command(const CompileFlags& flags) {
+  const std::optional<Stage> stage = compiler::stage_from_name(flags.emit);
+  if (!stage)
+    throw CommandError(kUsage, fmt::format("unknown stage '{}'; known are {}", flags.emit,
+                                           fmt::join(compiler::stage_names(), ", ")));
+  if (*stage == Stage::Cuda || *stage == Stage::Ptx || *stage == Stage::Sass) {
+    throw CommandError(
+        kTargetMissing,
+        fmt::format("stage '{}' belongs to target 'cuda', which is not built into this version",
+                    flags.emit));
+  }
+  std::string text;
+  if (flags.from == "kernel") {
+    text = from_kernel(flags, *stage);
+  } else if (flags.from == "tile") {
+    text = from_tile(flags, *stage);
+  } else if (flags.from.empty() || flags.from.rfind("schedule=", 0) == 0) {
+    CompileFlags resolved = flags;
+    if (!flags.from.empty()) resolved.from = flags.from.substr(std::string("schedule=").size());
+    text = from_program(resolved, *stage);
+  } else {
+    throw CommandError(kUsage, fmt::format("--from {}: stages that can be read back are "
+                                           "schedule=FILE (beside the program), tile and kernel",
+                                           flags.from));
+  }
+  if (!text.empty() && text.back() != '\n' && *stage != Stage::Object) text += '\n';
+  write_file(flags.output, text);
+  return kDone;
+}
+
+}  // namespace tc::cli

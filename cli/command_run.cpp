@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "files.h"
+#include "npy.h"
+#include "tc/compiler/random_inputs.h"
+#include "tc/compiler/verify.h"
+#include "tc/lang/interpreter.h"
+
+namespace tc::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+/// Programs beyond this many points would keep the interpreter busy for minutes.
+constexpr std::int64_t kMaxVerifiedPoints = 2'000'000'000;
+/// Without --repeat: time spent on repetitions, in microseconds, and their most.
+constexpr double kTimingBudget = 200'000;
+constexpr int kMaxRepetitions = 1000;
+
+struct Tensors {
+  std::vector<compiler::HostTensor> inputs;
+  std::vector<compiler::HostTensor> outputs;
+  std::map<int, compiler::HostTensor> initial;  ///< contents of accumulated outputs before the run
+  std::vector<const DLTensor*> input_views;
+  std::vector<const DLTensor*> output_views;
+};
+
+compiler::HostTensor copy(const compiler::HostTensor& tensor) {
+  compiler::HostTensor result(tensor.meta().type, tensor.meta().sizes, 0);
+  std::memcpy(result.data(), tensor.data(), tensor.bytes());
+  return result;
+}
+
+/// Inputs from files or the seed; outputs poisoned, except those that are updated or accumulated
+/// onto. `originals` keeps the inputs as they were.
+Tensors make_tensors(const Call& call, const compiler::FrontEnd& front, const Executor& executor,
+                     std::uint64_t seed) {
+  Tensors tensors;
+  const lang::TypedDef& def = front.specialised;
+  for (const lang::Tensor& tensor : def.tensors) {
+    if (!tensor.is_param) continue;
+    auto given = call.given.find(tensor.name);
+    tensors.inputs.push_back(given != call.given.end()
+                                 ? given->second
+                                 : compiler::random_input(def, tensor.param_position, seed));
+  }
+  for (std::size_t o = 0; o < def.outputs.size(); ++o) {
+    const lang::Tensor& tensor = def.tensors[static_cast<std::size_t>(def.outputs[o])];
+    const TensorMeta& meta = executor.output_metadata()[o];
+    if (tensor.is_param) {
+      // The caller's memory is updated in place; the first run works on a copy, so that --verify
+      // still has the original.
+      tensors.outputs.push_back(
+          copy(tensors.inputs[static_cast<std::size_t>(tensor.param_position)]));
+    } else if (tensor.needs_initial) {
+      auto given = call.given.find(tensor.name);
+      compiler::HostTensor initial = given != call.given.end()
+                                         ? given->second
+                                         : compiler::HostTensor(meta.type, meta.sizes, 0);
+      if (initial.meta().sizes != meta.sizes)
+        throw CommandError(
+            kUserError,
+            fmt::format("--input {}: its shape is not that of the output", tensor.name));
+      tensors.outputs.push_back(copy(initial));
+      tensors.initial.emplace(static_cast<int>(o), std::move(initial));
+    } else {
+      tensors.outputs.emplace_back(meta.type, meta.sizes);
+    }
+  }
+  for (const compiler::HostTensor& input : tensors.inputs)
+    tensors.input_views.push_back(input.view());
+  for (const compiler::HostTensor& output : tensors.outputs)
+    tensors.output_views.push_back(output.view());
+  for (std::size_t o = 0; o < def.outputs.size(); ++o) {
+    const lang::Tensor& tensor = def.tensors[static_cast<std::size_t>(def.outputs[o])];
+    if (tensor.is_param)
+      tensors.input_views[static_cast<std::size_t>(tensor.param_position)] =
+          tensors.output_views[o];
+  }
+  return tensors;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+template <class F>
+double microseconds(F&& f) {
+  const Clock::time_point start = Clock::now();
+  f();
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+struct Times {
+  double kernel_us = 0;
+  double call_us = 0;
+};
+
+/// Medians over repetitions. Outputs that accumulate would change from run to run, so the
+/// repetitions work on copies.
+Times measure(const Executor& executor, const Tensors& tensors, int repeat, double first_us) {
+  std::vector<compiler::HostTensor> outputs;
+  for (const compiler::HostTensor& output : tensors.outputs)
+    outputs.push_back(copy(output));
+  std::vector<const DLTensor*> output_views;
+  for (const compiler::HostTensor& output : outputs)
+    output_views.push_back(output.view());
+  std::vector<const DLTensor*> input_views = tensors.input_views;
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    std::replace(input_views.begin(), input_views.end(), tensors.output_views[o], output_views[o]);
+  std::vector<void*> pointers;
+  for (const DLTensor* view : input_views)
+    pointers.push_back(view->data);
+  for (const DLTensor* view : output_views)
+    pointers.push_back(view->data);
+  const compiler::HostTensor scratch(DType::UInt8, {executor.scratch_bytes()}, 0);
+  pointers.push_back(const_cast<unsigned char*>(scratch.data()));
+
+  if (repeat == 0)
+    repeat = static_cast<int>(std::clamp(kTimingBudget / std::max(first_us, 1.0), 1.0,
+                                         static_cast<double>(kMaxRepetitions)));
+  std::vector<double> kernel_times, call_times;
+  for (int i = 0; i < repeat; ++i) {
+    kernel_times.push_back(microseconds([&] { executor.run_unchecked(pointers); }));
+    call_times.push_back(microseconds([&] { executor.run(input_views, output_views); }));
+  }
+  return {median(std::move(kernel_times)), median(std::move(call_times))};
+}
+
+std::string preview(const compiler::HostTensor& tensor) {
+  constexpr std::size_t kShown = 6;
+  const lang::Value value = compiler::to_value(tensor);
+  const bool real = is_float(value.type);
+  const std::size_t count = real ? value.real.size() : value.integer.size();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(count, kShown); ++i) {
+    text += i == 0 ? "" : " ";
+    text += real ? fmt::format("{:.6g}", value.real[i]) : fmt::format("{}", value.integer[i]);
+  }
+  return text + (count > kShown ? " ..." : "");
+}
+
+Json to_json_value(double number) {
+  return std::isfinite(number) ? Json(number) : Json(fmt::format("{}", number));
+}
+
+void save_outputs(const std::vector<std::string>& requests, const compiler::FrontEnd& front,
+                  const Tensors& tensors) {
+  for (const std::string& request : requests) {
+    const std::size_t equals = request.find('=');
+    if (equals == std::string::npos)
+      throw CommandError(kUsage, fmt::format("--output expects NAME=FILE.npy, not '{}'", request));
+    const std::string name = request.substr(0, equals);
+    bool found = false;
+    for (std::size_t o = 0; o < tensors.outputs.size(); ++o) {
+      if (front.specialised.tensors[static_cast<std::size_t>(front.specialised.outputs[o])].name !=
+          name)
+        continue;
+      write_file(request.substr(equals + 1), to_npy(tensors.outputs[o]));
+      found = true;
+    }
+    if (!found)
+      throw CommandError(kUserError, fmt::format("--output {}: '{}' has no output of that name",
+                                                 request, front.specialised.name));
+  }
+}
+
+/// Names of --output are checked before anything runs.
+void check_output_names(const std::vector<std::string>& requests, const lang::TypedDef& def) {
+  for (const std::string& request : requests) {
+    const std::size_t equals = request.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == request.size()) {
+      throw CommandError(kUsage, fmt::format("--output expects NAME=FILE.npy, not '{}'", request));
+    }
+    const bool known = std::any_of(def.outputs.begin(), def.outputs.end(), [&](lang::TensorId id) {
+      return def.tensors[static_cast<std::size_t>(id)].name == request.substr(0, equals);
+    });
+    if (!known)
+      throw CommandError(kUserError, fmt::format("--output {}: '{}' has no output of that name",
+                                                 request, def.name));
+  }
+}
+
+}  // namespace
+
+int run_command(const RunFlags& flags, const Environment& environment) {
+  const Call call = make_call(flags.call);
+  const CompileContext context = make_context(environment);
+  Result<compiler::FrontEnd, Failure> front =
+      compiler::front_end(call.source, call.def, call.metadata);
+  if (!front) throw_failure(front.error());
+  check_output_names(flags.outputs, front->specialised);
+  Result<Executor, Failure> executor =
+      compile(call.source.text(), call.def, call.metadata, call.options, call.target, context);
+  if (!executor) {
+    // Diagnostics carry places only; they are rendered with the name of the file that the user
+    // gave.
+    if (executor.error().kind == Failure::Kind::Program)
+      throw CommandError(kUserError, render(call.source, executor.error().diagnostics));
+    throw_failure(executor.error());
+  }
+  if (!executor->report().warnings.empty())
+    fmt::print(stderr, "{}", render(call.source, executor->report().warnings));
+
+  Tensors tensors = make_tensors(call, *front, *executor, flags.call.seed);
+  std::optional<Failure> failure;
+  const double first_us =
+      microseconds([&] { failure = executor->run(tensors.input_views, tensors.output_views); });
+  if (failure) throw_failure(*failure);
+  if (auto problem = executor->check()) throw CommandError(kUserError, *problem);
+
+  std::optional<compiler::Comparison> comparison;
+  if (flags.verify) {
+    const std::int64_t points = lang::count_points(front->specialised);
+    if (points > kMaxVerifiedPoints) {
+      throw CommandError(
+          kUserError,
+          fmt::format("--verify would interpret {} points (limit {}); use smaller sizes", points,
+                      kMaxVerifiedPoints));
+    }
+    comparison =
+        compiler::compare_with_interpreter(front->specialised, tensors.inputs, tensors.initial,
+                                           tensors.outputs, compiler::Exactness::Rounded);
+  }
+  save_outputs(flags.outputs, *front, tensors);
+  const Times times = measure(*executor, tensors, flags.repeat, first_us);
+
+  if (flags.json) {
+    Json json;
+    json["def"] = front->specialised.name;
+    json["target"] = call.target.to_string();
+    json["sizes"] = Json::object();
+    for (const auto& [name, value] : front->bindings.sizes)
+      json["sizes"][name] = value;
+    json["options"] = Json::parse(to_json(call.options));
+    json["outputs"] = Json::array();
+    for (std::size_t o = 0; o < tensors.outputs.size(); ++o) {
+      const TensorMeta& meta = tensors.outputs[o].meta();
+      json["outputs"].push_back(
+          {{"name",
+            front->specialised.tensors[static_cast<std::size_t>(front->specialised.outputs[o])]
+                .name},
+           {"dtype", std::string(name(meta.type))},
+           {"shape", meta.sizes}});
+    }
+    json["compile_ms"] = executor->report().compile_ms;
+    json["cache"] = to_string(executor->report().source);
+    json["kernel_us"] = times.kernel_us;
+    json["call_us"] = times.call_us;
+    json["kernels"] = executor->kernels();
+    if (comparison) {
+      json["verify"] = {{"max_abs", to_json_value(comparison->max_abs)},
+                        {"max_rel", to_json_value(comparison->max_rel)},
+                        {"bound", to_json_value(comparison->bound)},
+                        {"ok", comparison->ok}};
+    } else {
+      json["verify"] = nullptr;
+    }
+    fmt::print("{}\n", json.dump());
+  } else {
+    for (std::size_t o = 0; o < tensors.outputs.size(); ++o) {
+      const std::string& output =
+          front->specialised.tensors[static_cast<std::size_t>(front->specialised.outputs[o])].name;
+      fmt::print("{}: {} = {}\n", output, tensors.outputs[o].meta().to_string(),
+                 preview(tensors.outputs[o]));
+    }
+    fmt::print("compiled in {:.1f} ms ({}), kernel {:.1f} us, call {:.1f} us, {} kernel{}\n",
+               executor->report().compile_ms, to_string(executor->report().source), times.kernel_us,
+               times.call_us, executor->kernels(), executor->kernels() == 1 ? "" : "s");
+    if (comparison && comparison->ok) {
+      fmt::print("verified against the interpreter: largest error {:.3g} (allowed {:.3g})\n",
+                 comparison->max_abs, comparison->bound);
+    }
+  }
+  if (comparison && !comparison->ok)
+    throw CommandError(kMismatch, "verification failed: " + comparison->message);
+  return kDone;
+}
+
+}  // namespace tc::cli

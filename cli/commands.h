@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "call.h"
+#include "environment.h"
+
+namespace tc::cli {
+
+// One function per subcommand; each returns the exit status or throws CommandError.
+
+struct CheckFlags {
+  std::string file;
+  bool ranges = false;
+};
+int check_command(const CheckFlags& flags);
+
+struct FormatFlags {
+  std::string file;
+  bool check = false;
+  bool in_place = false;
+};
+int format_command(const FormatFlags& flags);
+
+struct RunFlags {
+  CallFlags call;
+  std::vector<std::string> outputs;  ///< --output NAME=FILE.npy
+  bool verify = false;
+  bool json = false;
+  int repeat = 0;  ///< timed repetitions; 0: a few, by time
+};
+int run_command(const RunFlags& flags, const Environment& environment);
+
+struct CompileFlags {
+  CallFlags call;
+  std::string emit;
+  std::string from;
+  std::string output = "-";
+};
+int compile_command(const CompileFlags& flags);
+
+int repro_command(const std::string& file);
+
+struct CacheFlags {
+  std::string action;
+  std::vector<std::string> arguments;
+  std::int64_t max_bytes = std::int64_t{1} << 30;
+};
+int cache_command(const CacheFlags& flags, const Environment& environment);
+
+int info_command(bool json, const Environment& environment);
+
+}  // namespace tc::cli

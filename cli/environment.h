@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "tc/tc.h"
+
+namespace tc::cli {
+
+/// Environment variables, read once at start.
+struct Environment {
+  std::filesystem::path cache_dir;  ///< TC_CACHE_DIR, else $XDG_CACHE_HOME/tensor_comprehensions,
+                                    ///< else ~/.cache/tensor_comprehensions
+  bool cache_enabled = true;        ///< TC_CACHE=off
+  std::string target = "cpu";       ///< TC_TARGET
+  std::string log_level = "warn";   ///< TC_LOG
+  std::filesystem::path dump_dir;   ///< TC_DUMP_DIR
+};
+
+Environment read_environment();
+CompileContext make_context(const Environment& environment);
+
+}  // namespace tc::cli

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The C interface. Every function returns a status or a handle, never throws, and leaves a message
+ * for tc_last_error() of the calling thread when it fails. Handles are freed with the function
+ * named beside them; freeing null does nothing.
+ */
+#ifndef TC_C_API_H
+#define TC_C_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tc/dlpack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  TC_OK = 0,
+  TC_ERROR_PROGRAM = 1,  /* the text is wrong; the message holds the rendered diagnostics */
+  TC_ERROR_ARGUMENT = 2, /* tensors or parameters of the call do not fit */
+  TC_ERROR_MAPPING = 3,  /* the options cannot be mapped */
+  TC_ERROR_TARGET = 4,   /* the target is not available */
+  TC_ERROR_INTERNAL = 70 /* a defect of the compiler */
+} tc_status;
+
+typedef struct tc_executor tc_executor; /* freed with tc_executor_free */
+typedef struct tc_cache tc_cache;       /* freed with tc_cache_free */
+
+/* Message of the last failure on this thread; valid until the next call on it. Never null. */
+const char* tc_last_error(void);
+
+/* "0.1.0 ..." */
+const char* tc_version(void);
+
+/* An empty or null directory gives a cache in memory only. */
+tc_status tc_cache_open(const char* directory, tc_cache** cache);
+void tc_cache_free(tc_cache* cache);
+
+/* A constant for a `const` parameter: integers and bools in `integer`, floats in `real`. */
+typedef struct {
+  const char* name;
+  int64_t integer;
+  double real;
+} tc_const;
+
+/* Compiles `def` (null: the only one) of `text` for the shapes, types and strides of `inputs` (data
+ * pointers are not read). `options_json` and `cache` may be null. `sizes` may be null when
+ * `num_sizes` is 0; only `integer` of it is read. */
+tc_status tc_compile(const char* text, const char* def, const DLTensor* const* inputs,
+                     int32_t num_inputs, const tc_const* consts, int32_t num_consts,
+                     const tc_const* sizes, int32_t num_sizes, const char* options_json,
+                     tc_cache* cache, tc_executor** executor);
+void tc_executor_free(tc_executor* executor);
+
+int32_t tc_executor_num_inputs(const tc_executor* executor);
+int32_t tc_executor_num_outputs(const tc_executor* executor);
+int64_t tc_executor_scratch_bytes(const tc_executor* executor);
+
+/* Type and shape of an output. `shape` may be null to ask for `ndim` alone; else it has room for
+ * *ndim entries, and *ndim is set. */
+tc_status tc_executor_output(const tc_executor* executor, int32_t output, DLDataType* dtype,
+                             int32_t* ndim, int64_t* shape);
+
+/* Checked and unchecked run; see tc::Executor::run and run_unchecked. */
+tc_status tc_executor_run(const tc_executor* executor, const DLTensor* const* inputs,
+                          int32_t num_inputs, const DLTensor* const* outputs, int32_t num_outputs,
+                          void* stream);
+tc_status tc_executor_run_unchecked(const tc_executor* executor, void* const* pointers,
+                                    int32_t num_pointers, void* stream);
+
+/* TC_OK, or TC_ERROR_ARGUMENT with the first out-of-range access of this thread's last run under
+ * option bounds=error. */
+tc_status tc_executor_check(const tc_executor* executor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tc::compile: cache look-ups around the pipeline, and the translation of every kind of failure.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+#include <fstream>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tc/codegen/llvm/codegen.h"
+#include "tc/compiler/compile_cache.h"
+#include "tc/compiler/executor_impl.h"
+#include "tc/compiler/pipeline.h"
+#include "tc/compiler/reproducer.h"
+#include "tc/support/check.h"
+
+namespace tc {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// Identity of machine code: what the program means and everything that decides how it is compiled.
+std::string disk_key(const compiler::FrontEnd& front, const MappingOptions& options,
+                     const Target& target) {
+  // Names of sizes are no part of a program's identity; their values are taken in the order of the
+  // def below.
+  std::string identity = lang::canonical(front.symbolic) + "\n";
+  for (const lang::Size& size : front.symbolic.sizes) {
+    auto found = front.bindings.sizes.find(size.name);
+    identity += found == front.bindings.sizes.end() ? "-," : fmt::format("{},", found->second);
+  }
+  for (const lang::Const& constant : front.symbolic.consts) {
+    auto found = front.bindings.consts.find(constant.name);
+    check(found != front.bindings.consts.end(), "a const without a value reached the cache");
+    identity += fmt::format("{}:{:a},", found->second.integer, found->second.real);
+  }
+  for (const auto* metas : {&front.inputs, &front.outputs}) {
+    for (const TensorMeta& meta : *metas) {
+      identity += fmt::format("\n{} [{}] [{}] {}", name(meta.type), fmt::join(meta.sizes, ","),
+                              fmt::join(meta.strides, ","), meta.alignment);
+    }
+  }
+  identity += "\n" + to_json(options) + "\n" + target.to_string() + "\n" + version();
+  const XXH128_hash_t hash = XXH3_128bits(identity.data(), identity.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string describe(const compiler::FrontEnd& front, const Target& target) {
+  std::string sizes;
+  for (const auto& [name, value] : front.bindings.sizes)
+    sizes += fmt::format(" {}={}", name, value);
+  return fmt::format("{}{} on {}", front.symbolic.name, sizes, target.arch);
+}
+
+void dump(const std::filesystem::path& directory, const std::string& def, std::string_view stage,
+          const std::string& text) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  std::ofstream(directory / fmt::format("{}.{}", def, stage)) << text;
+}
+
+std::shared_ptr<Executor::Impl>
+describe_executor(const compiler::FrontEnd& front, std::string_view text, std::string_view def,
+                  const Metadata& metadata, const MappingOptions& options, const Target& target) {
+  auto impl = std::make_shared<Executor::Impl>();
+  impl->name = front.symbolic.name;
+  impl->inputs = front.inputs;
+  impl->outputs = front.outputs;
+  for (const lang::Tensor& tensor : front.symbolic.tensors) {
+    if (tensor.is_param) impl->input_names.push_back(tensor.name);
+  }
+  for (lang::TensorId id : front.symbolic.outputs) {
+    const lang::Tensor& tensor = front.symbolic.tensors[static_cast<std::size_t>(id)];
+    impl->output_roles.push_back({tensor.name, tensor.is_param ? tensor.param_position : -1});
+  }
+  impl->options = options;
+  impl->target = target;
+  impl->text = std::string(text);
+  impl->def = std::string(def);
+  impl->metadata = metadata;
+  return impl;
+}
+
+std::vector<std::string> kernel_names(const runtime::cpu::LaunchTable& table) {
+  std::vector<std::string> names;
+  for (const auto& kernel : table.kernels)
+    names.push_back(kernel.name);
+  return names;
+}
+
+/// Links stored code into `impl`; false if it does not fit this process (then it is compiled anew).
+bool load_stored(const compiler::StoredKernel& stored, Executor::Impl& impl) {
+  Result<runtime::cpu::LaunchTable, std::string> table =
+      runtime::cpu::launch_table_from_text(stored.launch_table);
+  if (!table) return false;
+  auto module = runtime::cpu::Module::load(stored.object, kernel_names(*table));
+  if (!module) return false;
+  impl.table = std::move(table).value();
+  impl.module = std::move(module).value();
+  return true;
+}
+
+Result<compiler::StoredKernel, Failure> build_code(const compiler::FrontEnd& front,
+                                                   const MappingOptions& options,
+                                                   const Target& target,
+                                                   const CompileContext& context) {
+  compiler::StageObserver observe = [&](compiler::Stage stage,
+                                        const std::function<std::string()>& text) {
+    if (!context.dump_dir.empty())
+      dump(context.dump_dir, front.symbolic.name, compiler::to_string(stage), text());
+  };
+  Result<tile::Program, Failure> program =
+      compiler::make_tile_program(front, options, target, observe);
+  if (!program) return program.error();
+  Result<kernel::Plan, Failure> plan = compiler::make_plan(*program, options, target, observe);
+  if (!plan) return plan.error();
+  codegen::native::Request request;
+  request.fast_math = options.fast_math;
+  if (!context.dump_dir.empty()) {
+    request.output = codegen::native::Output::LlvmText;
+    auto text = codegen::native::emit(*plan, target, request);
+    if (text) dump(context.dump_dir, front.symbolic.name, "llvm", *text);
+  }
+  request.output = codegen::native::Output::Object;
+  Result<std::string, Rejection> object = codegen::native::emit(*plan, target, request);
+  if (!object) return compiler::mapping_failure(object.error());
+  compiler::StoredKernel stored;
+  stored.launch_table = runtime::cpu::to_text(runtime::cpu::launch_table(*plan));
+  stored.object = std::move(object).value();
+  stored.description = describe(front, target);
+  return stored;
+}
+
+Result<std::shared_ptr<Executor::Impl>, Failure>
+compile_now(std::string_view text, std::string_view def, const Metadata& metadata,
+            const MappingOptions& options, const Target& target, const CompileContext& context) {
+  const SourceBuffer source("<text>", std::string(text));
+  Result<compiler::FrontEnd, Failure> front = compiler::front_end(source, def, metadata);
+  if (!front) return front.error();
+  std::shared_ptr<Executor::Impl> impl =
+      describe_executor(*front, text, def, metadata, options, target);
+  impl->report.warnings = front->warnings;
+
+  compiler::KernelStore* store = context.cache ? context.cache->store() : nullptr;
+  const std::string key = store != nullptr ? disk_key(*front, options, target) : std::string();
+  if (store != nullptr) {
+    std::optional<compiler::StoredKernel> stored = store->find(key);
+    if (stored && load_stored(*stored, *impl)) {
+      impl->report.source = CompileReport::Source::Disk;
+      return impl;
+    }
+  }
+  if (auto failure = compiler::prove(source, *front)) return *failure;
+  Result<compiler::StoredKernel, Failure> stored = build_code(*front, options, target, context);
+  if (!stored) return stored.error();
+  check(load_stored(*stored, *impl), "freshly generated code does not load");
+  if (store != nullptr) store->put(key, *stored);
+  return impl;
+}
+
+Failure internal_failure(const std::exception& error, std::string_view text, std::string_view def,
+                         const Metadata& metadata, const MappingOptions& options,
+                         const Target& target, const CompileContext& context) {
+  Failure failure;
+  failure.kind = Failure::Kind::Internal;
+  failure.reproducer = compiler::write_reproducer(
+      context.reproducer_dir, {std::string(text), std::string(def), metadata, options, target},
+      error.what());
+  failure.message = fmt::format("internal error: {}", error.what());
+  if (!failure.reproducer.empty())
+    failure.message += fmt::format("; '{}' replays it with 'tensorc repro'", failure.reproducer);
+  return failure;
+}
+
+}  // namespace
+
+const char* to_string(CompileReport::Source source) {
+  switch (source) {
+  case CompileReport::Source::Compiled: return "miss";
+  case CompileReport::Source::Disk: return "disk";
+  case CompileReport::Source::Memory: return "memory";
+  }
+  unreachable("unknown source");
+}
+
+Result<Executor, Failure> compile(std::string_view text, std::string_view def,
+                                  const Metadata& metadata, const MappingOptions& options,
+                                  const std::optional<Target>& requested,
+                                  const CompileContext& context) {
+  const Clock::time_point start = Clock::now();
+  // Facts of this machine do not change while the process runs.
+  static const Target host = runtime::cpu::host_target();
+  const Target& target = requested ? *requested : host;
+  if (target.kind != TargetKind::Cpu) {
+    Failure failure;
+    failure.kind = Failure::Kind::Target;
+    failure.message = "target 'cuda' is not built into this version; use 'cpu'";
+    return failure;
+  }
+  if (std::string problem = validate(options); !problem.empty()) {
+    Failure failure;
+    failure.kind = Failure::Kind::Argument;
+    failure.message = problem;
+    return failure;
+  }
+  std::string key;
+  if (context.cache) {
+    key = CompileCache::request_key(text, def, metadata, options, target);
+    if (std::shared_ptr<const Executor::Impl> found = context.cache->find(key))
+      return Executor(std::move(found));
+  }
+  try {
+    Result<std::shared_ptr<Executor::Impl>, Failure> compiled =
+        compile_now(text, def, metadata, options, target, context);
+    if (!compiled) return compiled.error();
+    std::shared_ptr<Executor::Impl> impl = std::move(compiled).value();
+    impl->report.compile_ms = milliseconds_since(start);
+    if (context.cache) {
+      auto remembered = std::make_shared<Executor::Impl>(*impl);
+      remembered->report.source = CompileReport::Source::Memory;
+      context.cache->put(key, std::move(remembered));
+    }
+    return Executor(std::move(impl));
+  } catch (const std::bad_alloc&) {
+    Failure failure;
+    failure.kind = Failure::Kind::Argument;
+    failure.message = "out of memory while compiling";
+    return failure;
+  } catch (const std::exception& error) {
+    return internal_failure(error, text, def, metadata, options, target, context);
+  }
+}
+
+}  // namespace tc

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/compiler/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tc/lang/interpreter.h"
+#include "tc/support/check.h"
+
+namespace tc::compiler {
+
+namespace {
+
+double epsilon(DType type) {
+  switch (type) {
+  case DType::Float16: return 0x1p-10;
+  case DType::BFloat16: return 0x1p-7;
+  case DType::Float8E4M3FN: return 0x1p-3;
+  case DType::Float8E5M2: return 0x1p-2;
+  case DType::Float32: return 0x1p-23;
+  case DType::Float64: return 0x1p-52;
+  default: return 0;
+  }
+}
+
+/// Smallest step between subnormal values: absolute error of the last rounding near zero.
+double tiny(DType type) {
+  switch (type) {
+  case DType::Float16: return 0x1p-24;
+  case DType::BFloat16: return 0x1p-133;
+  case DType::Float8E4M3FN: return 0x1p-9;
+  case DType::Float8E5M2: return 0x1p-16;
+  case DType::Float32: return 0x1p-149;
+  default: return 0;
+  }
+}
+
+double max_finite(const lang::Value& value) {
+  double result = 0;
+  for (double x : value.real) {
+    if (std::isfinite(x)) result = std::max(result, std::fabs(x));
+  }
+  return result;
+}
+
+std::int64_t longest_reduction(const lang::TypedDef& def) {
+  std::int64_t longest = 1;
+  for (const lang::StatementInContext& context : lang::statements(def)) {
+    if (!context.statement->op) continue;
+    double points = 1;
+    for (const lang::Index& index : context.statement->indices) {
+      if (index.on_left) continue;
+      const auto lo = lang::evaluate(index.lo, {});
+      const auto hi = lang::evaluate(index.hi, {});
+      points *= lo && hi ? static_cast<double>(std::max<std::int64_t>(1, *hi - *lo)) : 64;
+    }
+    longest = std::max(longest, static_cast<std::int64_t>(std::min(points, 1e15)));
+  }
+  return longest;
+}
+
+bool same(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+/// In bounds, or both infinite alike, or both NaN.
+bool close(double a, double b, double bound) {
+  if (same(a, b)) return true;
+  return std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= bound;
+}
+
+std::string position_text(std::int64_t flat, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> position(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    position[d] = flat % shape[d];
+    flat /= shape[d];
+  }
+  return fmt::format("({})", fmt::join(position, ", "));
+}
+
+struct Reference {
+  const lang::Value& precise;
+  const lang::Value& language;
+};
+
+void compare_floats(const std::string& name, const lang::Value& result, const Reference& reference,
+                    double scale, double reductions, Comparison& comparison) {
+  double own_error = 0;
+  for (std::size_t i = 0; i < reference.precise.real.size(); ++i) {
+    const double difference = std::fabs(reference.precise.real[i] - reference.language.real[i]);
+    if (std::isfinite(difference)) own_error = std::max(own_error, difference);
+  }
+  const double compute =
+      result.type == DType::Float64 ? epsilon(DType::Float64) : epsilon(DType::Float32);
+  const double common =
+      16 * own_error +
+      compute * (8 + 4 * std::sqrt(reductions)) * std::max(scale, max_finite(reference.precise)) +
+      tiny(result.type);
+  for (std::size_t i = 0; i < result.real.size(); ++i) {
+    const double precise = reference.precise.real[i];
+    const double bound =
+        common + (std::isfinite(precise) ? epsilon(result.type) * std::fabs(precise) : 0);
+    const double difference = std::fabs(result.real[i] - precise);
+    if (std::isfinite(difference)) {
+      comparison.max_abs = std::max(comparison.max_abs, difference);
+      if (precise != 0)
+        comparison.max_rel = std::max(comparison.max_rel, difference / std::fabs(precise));
+    }
+    comparison.bound = std::max(comparison.bound, bound);
+    if (close(result.real[i], precise, bound) ||
+        close(result.real[i], reference.language.real[i], bound))
+      continue;
+    if (comparison.ok) {
+      comparison.message =
+          fmt::format("output '{}' at {} is {} where {} is expected (bound {:.3g})", name,
+                      position_text(static_cast<std::int64_t>(i), result.shape), result.real[i],
+                      precise, bound);
+    }
+    comparison.ok = false;
+  }
+}
+
+void compare_exactly(const std::string& name, const lang::Value& result, const lang::Value& first,
+                     const lang::Value& second, Comparison& comparison) {
+  const bool real = is_float(result.type);
+  const std::size_t count = real ? result.real.size() : result.integer.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool equal =
+        real ? same(result.real[i], first.real[i]) || same(result.real[i], second.real[i])
+             : result.integer[i] == first.integer[i] || result.integer[i] == second.integer[i];
+    if (equal) continue;
+    if (comparison.ok) {
+      comparison.message = fmt::format(
+          "output '{}' at {} is {} where {} is expected exactly", name,
+          position_text(static_cast<std::int64_t>(i), result.shape),
+          real ? fmt::format("{}", result.real[i]) : fmt::format("{}", result.integer[i]),
+          real ? fmt::format("{}", first.real[i]) : fmt::format("{}", first.integer[i]));
+    }
+    comparison.ok = false;
+  }
+}
+
+}  // namespace
+
+Comparison compare_with_interpreter(const lang::TypedDef& specialised,
+                                    const std::vector<HostTensor>& inputs,
+                                    const std::map<int, HostTensor>& initial,
+                                    const std::vector<HostTensor>& outputs, Exactness exactness) {
+  std::vector<lang::Value> values;
+  double scale = 0;
+  for (const HostTensor& input : inputs) {
+    values.push_back(to_value(input));
+    scale = std::max(scale, max_finite(values.back()));
+  }
+  std::map<int, lang::Value> initial_values;
+  for (const auto& [position, tensor] : initial)
+    initial_values[position] = to_value(tensor);
+
+  lang::InterpreterOptions options;
+  options.precision = lang::Precision::Language;
+  const std::vector<lang::Value> language =
+      lang::interpret(specialised, values, initial_values, options);
+  options.precision = lang::Precision::Double;
+  const std::vector<lang::Value> precise =
+      exactness == Exactness::Exact ? language
+                                    : lang::interpret(specialised, values, initial_values, options);
+  check(language.size() == outputs.size(), "the interpreter gives as many outputs as the program");
+
+  Comparison comparison;
+  const auto reductions = static_cast<double>(longest_reduction(specialised));
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const lang::Value result = to_value(outputs[o]);
+    const std::string& name =
+        specialised.tensors[static_cast<std::size_t>(specialised.outputs[o])].name;
+    if (result.shape != language[o].shape || result.type != language[o].type) {
+      comparison.ok = false;
+      comparison.message =
+          fmt::format("output '{}' has another shape or type than the reference", name);
+    } else if (is_float(result.type) && exactness == Exactness::Rounded) {
+      compare_floats(name, result, {precise[o], language[o]}, scale, reductions, comparison);
+    } else {
+      compare_exactly(name, result, language[o], precise[o], comparison);
+    }
+  }
+  return comparison;
+}
+
+}  // namespace tc::compiler

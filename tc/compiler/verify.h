@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tc/compiler/host_tensor.h"
+#include "tc/lang/typed.h"
+
+namespace tc::compiler {
+
+struct Comparison {
+  bool ok = true;
+  double max_abs = 0;   ///< largest |result - reference| over all floating outputs
+  double max_rel = 0;   ///< the same over |reference|, where that is not 0
+  double bound = 0;     ///< largest absolute error that was allowed
+  std::string message;  ///< first mismatch: output, position, both values
+};
+
+enum class Exactness {
+  Rounded,  ///< results may differ by accumulated rounding
+  Exact,    ///< every bit must agree with the interpreter in the language's precision
+};
+
+/// Compares outputs of a run with the reference interpreter on the same inputs.
+///
+/// Rounded: a floating element may differ from the float64 reference by 16 times the largest error
+/// that the interpreter itself makes in the language's precision on that output (its conditioning),
+/// plus eps * (8 + 4 sqrt(n)) * max|x|, with n the longest reduction and x the inputs and the
+/// output, plus one rounding to the type of the output. NaN must meet NaN, an infinity the same
+/// one. Integers must equal one of the two interpretations, since a value at a discontinuity may
+/// round either way. Throws lang::InterpreterLimit when the program is too large to interpret.
+Comparison compare_with_interpreter(const lang::TypedDef& specialised,
+                                    const std::vector<HostTensor>& inputs,
+                                    const std::map<int, HostTensor>& initial,
+                                    const std::vector<HostTensor>& outputs, Exactness exactness);
+
+}  // namespace tc::compiler

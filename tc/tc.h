@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C++ interface: compile a comprehension for the metadata of its tensors, run it on raw memory.
+//
+//   auto executor = tc::compile(text, "matmul", {.inputs = {a, b}});
+//   if (!executor) { puts(executor.error().message.c_str()); ... }
+//   executor->run(inputs, outputs);                     // DLPack views, checked
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tc/dlpack.h"
+#include "tc/support/diagnostic.h"
+#include "tc/support/options.h"
+#include "tc/support/rejection.h"
+#include "tc/support/result.h"
+#include "tc/support/target.h"
+#include "tc/support/tensor_meta.h"
+
+namespace tc {
+
+/// Why a request could not be served. Never thrown by this interface.
+struct Failure {
+  enum class Kind {
+    Program,   ///< the text is wrong: `diagnostics` say where
+    Argument,  ///< metadata or tensors do not fit the def
+    Mapping,   ///< these options cannot be mapped: `rejection` has the numbers
+    Target,    ///< the target is not available
+    Internal,  ///< a defect of the compiler: `reproducer` names the file that replays it, if one
+               ///< could be written
+  };
+  Kind kind = Kind::Program;
+  std::string message;
+  std::vector<Diagnostic> diagnostics;
+  std::optional<Rejection> rejection;
+  std::string reproducer;
+};
+
+/// Value of a `const` parameter: integers and bools in `integer`, floats in `real`.
+struct ConstValue {
+  std::int64_t integer = 0;
+  double real = 0;
+  bool operator==(const ConstValue&) const = default;
+};
+
+/// What is known of one call: everything but the data.
+struct Metadata {
+  std::vector<TensorMeta>
+      inputs;  ///< one per tensor parameter (scalars that are not const have rank 0)
+  std::vector<std::optional<TensorMeta>>
+      outputs;  ///< strides of preallocated outputs by return position; absent: contiguous
+  std::map<std::string, ConstValue> consts;   ///< every const parameter
+  std::map<std::string, std::int64_t> sizes;  ///< sizes that no parameter's shape gives
+};
+
+class CompileCache;
+
+/// Where compiled kernels are kept and what is recorded on the way. Values only; safe to share
+/// between threads.
+struct CompileContext {
+  std::shared_ptr<CompileCache> cache;   ///< null: no caching
+  std::filesystem::path dump_dir;        ///< not empty: every stage's text is written there
+  std::filesystem::path reproducer_dir;  ///< where an internal error leaves its reproducer; empty:
+                                         ///< the working directory
+};
+
+/// How an executor came to be.
+struct CompileReport {
+  enum class Source { Compiled, Disk, Memory } source = Source::Compiled;
+  double compile_ms = 0;  ///< wall time of this request, look-up included
+  std::vector<Diagnostic> warnings;
+};
+const char* to_string(CompileReport::Source source);
+
+/// A compiled comprehension for fixed metadata. Immutable and thread-safe; copies share the code.
+class Executor {
+public:
+  struct Impl;
+  explicit Executor(std::shared_ptr<const Impl> impl);
+
+  const std::string& name() const;
+  const std::vector<TensorMeta>& input_metadata() const;
+  const std::vector<TensorMeta>& output_metadata() const;
+  const MappingOptions& options() const;
+  const Target& target() const;
+  const CompileReport& report() const;
+  std::int64_t scratch_bytes() const;  ///< memory that a run needs beside inputs and outputs
+  int kernels() const;                 ///< launches of one run (loops around launches count once)
+
+  /// Checks count, type, shape, strides, alignment, device and aliasing, then runs; blocks until
+  /// done on the CPU. `stream` must be null for CPU executors. Scratch comes from a buffer that the
+  /// calling thread keeps, unless `scratch` is given (scratch_bytes() bytes, 64-byte aligned).
+  /// Returns the reason if nothing was run.
+  std::optional<Failure> run(std::span<const DLTensor* const> inputs,
+                             std::span<const DLTensor* const> outputs, void* stream = nullptr,
+                             void* scratch = nullptr) const;
+
+  /// No checks, no allocation: addresses of element (0, ..., 0) of the inputs, the outputs, then of
+  /// the scratch block (null if scratch_bytes() is 0). An output that is an in-place parameter or
+  /// needs initial values is given at both positions, with the same address.
+  void run_unchecked(std::span<void* const> pointers, void* stream = nullptr) const;
+
+  /// Status of the last run with option bounds=error: the first out-of-range access, if any.
+  /// `scratch` is the block of that run; null: the calling thread's own.
+  std::optional<std::string> check(const void* scratch = nullptr) const;
+
+  /// Text of a stage: "typed", "schedule", "tile", "kernel", "llvm", "asm". Recomputed on demand.
+  Result<std::string, Failure> stage_text(std::string_view stage) const;
+
+private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Compiles `def` of `text` (the only def when `def` is empty). `target` absent: the machine of
+/// this process.
+Result<Executor, Failure> compile(std::string_view text, std::string_view def,
+                                  const Metadata& metadata, const MappingOptions& options = {},
+                                  const std::optional<Target>& target = std::nullopt,
+                                  const CompileContext& context = {});
+
+/// The compile cache: in memory, and in one SQLite file below `directory` when that is not empty.
+/// Damaged or foreign files are misses. A directory that cannot be written serves what it has.
+/// `max_bytes` bounds the file's payload.
+std::shared_ptr<CompileCache> open_cache(const std::filesystem::path& directory,
+                                         std::int64_t max_bytes = std::int64_t{1} << 30);
+
+/// "0.1.0" and the versions of everything that decides about generated code.
+std::string version();
+
+}  // namespace tc
