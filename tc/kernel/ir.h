@@ -16,9 +16,9 @@
 // Types are a compute type (bool, int32, int64, uint32, uint64, float32, float64) with a lane count >= 1.
 // Semantics, the same for every consumer:
 //  * integer Add, Sub, Mul wrap; FloorDiv and FloorMod round toward minus infinity, x/0 = x%0 = 0, INT_MIN/-1 wraps; the
-//    simplifier and every code generator agree. `exact` on an arithmetic node of address type asserts no overflow;
+//    simplifier and every code generator agree;
 //  * index arithmetic is int64 unless the builder proves that int32 suffices; addresses never wrap;
-//  * Min, Max propagate NaN (an ordered comparison with a NaN test, not the target's min);
+//  * Min, Max propagate NaN (an ordered comparison with a NaN test, not the target's min); of two zeros either may be the result;
 //  * And, Or evaluate both sides (operands have no effects and masked loads do not fault); Select evaluates both sides;
 //    so a guarded load carries its guard as `mask`: a lane whose mask is false touches no memory and yields `otherwise`;
 //  * Load converts from the storage type of the buffer to its compute type; Store rounds or wraps from compute to storage type (float16,

@@ -25,8 +25,12 @@ std::vector<std::string> verify(const Kernel& kernel);
 /// Folds constants, simplifies index arithmetic with the known ranges of loop variables (x/c, x%c, min, max, comparisons),
 /// removes dead branches, empty loops and loops of one iteration. Semantics as in ir.h.
 Kernel simplify(const Kernel& kernel);
+/// The same for one expression, given that each variable lies in [lo, hi].
+struct VarRange { Var var; std::int64_t lo, hi; };
+ExprPtr simplify(const ExprPtr& expr, const std::vector<VarRange>& ranges);
 
-/// Expands For{Unrolled}. Afterwards every register slot is a constant.
+/// Expands For{Unrolled}; every copy of a body defines variables, registers and local buffers of its own. Afterwards every register slot that
+/// is affine in unrolled variables is a constant.
 Kernel unroll(const Kernel& kernel);
 
 } // namespace tc::kernel
