@@ -6,11 +6,13 @@
 
 namespace tc::lang {
 
-/// A mathematical builtin of language.md section 9. `min`, `max` and casts are not builtins but nodes.
+/// A mathematical builtin of language.md section 9. `min`, `max` and casts are not builtins but
+/// nodes.
 struct BuiltinInfo {
   std::string_view name;
   int arity;
-  /// float: arguments convert to float32 (float64 if any is). keep: abs, relu keep the type. predicate: isnan, isinf give bool.
+  /// float: arguments convert to float32 (float64 if any is). keep: abs, relu keep the type.
+  /// predicate: isnan, isinf give bool.
   enum class Result { Float, Keep, Bool } result;
 };
 
@@ -18,4 +20,4 @@ struct BuiltinInfo {
 const BuiltinInfo* find_builtin(std::string_view name);
 const std::vector<BuiltinInfo>& builtins();
 
-} // namespace tc::lang
+}  // namespace tc::lang

@@ -7,7 +7,8 @@
 
 namespace tc::lang {
 
-/// The formatter: canonical layout, comments kept; the output parses to the same tree and is a fixed point.
+/// The formatter: canonical layout, comments kept; the output parses to the same tree and is a
+/// fixed point.
 std::string format(const ast::Program& program);
 /// One statement or expression on one line, without comments.
 std::string format(const ast::Expr& expr);
@@ -17,4 +18,4 @@ std::string dump(const ast::Program& program);
 /// Structural equality; source ranges and comments take no part.
 bool equal(const ast::Program& a, const ast::Program& b);
 
-} // namespace tc::lang
+}  // namespace tc::lang

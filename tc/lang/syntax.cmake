@@ -1,3 +1,13 @@
 set(TC_LANG_SYNTAX_SOURCES
   builtins.cpp
+  dump_ast.cpp
+  equal_ast.cpp
+  lexer.cpp
+  literal.cpp
+  parse_def.cpp
+  parse_expr.cpp
+  parse_stmt.cpp
+  parser.cpp
+  print_ast.cpp
+  print_expr.cpp
 )
