@@ -1,0 +1,48 @@
+# Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
+.PHONY: all build demo test bench setup venv asan fuzz fuzz-full lint clean
+
+BUILD ?= build
+JOBS ?= $(shell nproc)
+PYTHON := .venv/bin/python
+
+all: build
+
+setup:
+	@tools/setup.sh
+
+# The virtual environment is rebuilt when the list of packages changes.
+.venv/ready: tools/requirements.txt | setup
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements.txt
+	touch $@
+
+venv: .venv/ready
+
+$(BUILD)/build.ninja: | setup
+	cmake --preset release -B $(BUILD)
+
+build: setup $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target tensorc
+
+demo: build venv
+	$(PYTHON) demo/run_demo.py --tensorc $(BUILD)/bin/tensorc
+
+test: setup venv $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+asan: setup venv
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure -j $(JOBS) -LE python
+
+bench: build venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
+	$(PYTHON) bench/cpu_suite.py --tensorc $(BUILD)/bin/tensorc
+
+lint: setup
+	tools/lint.sh $(BUILD)
+
+clean:
+	rm -rf build build-asan build-debug build-tsan build-static

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Layout, layering and file sizes of the sources; with --tidy also clang-tidy (slow; needs compile_commands.json in the build folder).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build}
+
+mapfile -t sources < <(git ls-files '*.cpp' '*.h' '*.cuh')
+clang-format-19 --dry-run --Werror "${sources[@]}"
+python3 tools/check_layers.py
+if [ "${2:-}" = "--tidy" ]; then
+  mapfile -t units < <(git ls-files 'tc/*.cpp' 'cli/*.cpp')
+  printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy-19 -p "$build" --quiet --warnings-as-errors='*'
+fi
+echo "lint: ${#sources[@]} files are clean"
