@@ -140,7 +140,10 @@ std::vector<std::int64_t> shape_of(const Tensor& tensor) {
 /// Contents of memory that nothing has written: conspicuous, so that a wrong proof shows in the
 /// results.
 void poison(Value& value) {
-  std::fill(value.real.begin(), value.real.end(), std::numeric_limits<double>::quiet_NaN());
+  if (is_float(value.type)) {
+    std::fill(value.real.begin(), value.real.end(), std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
   std::fill(value.integer.begin(), value.integer.end(),
             integer_to_integer(value.type, 0x5a5a5a5a5a5a5a5a));
 }
