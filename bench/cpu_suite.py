@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run times of the suite on this machine: ours, PyTorch eager and torch.compile, on the same tensors in one run.
+
+    .venv/bin/python bench/cpu_suite.py [--cases REGEX] [--out FILE.md]
+
+Repeats are interleaved (ours, peer, ours, ...), medians are reported. Outputs are poisoned; they are compared with the peer computed in
+float64 where that fits the memory, else with the peer itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import pathlib
+import platform
+import re
+import statistics
+import sys
+import time
+
+import torch
+
+from suite import CASES
+from tc_library import Library
+
+
+def seconds(run) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def interleaved(runs: dict, budget: float, limit: int = 50) -> dict:
+    """Median seconds of each run; at least three rounds unless one round alone exceeds the budget."""
+    times = {name: [] for name in runs}
+    start = time.perf_counter()
+    while True:
+        for name, run in runs.items():
+            times[name].append(seconds(run))
+        rounds = len(next(iter(times.values())))
+        spent = time.perf_counter() - start
+        if rounds >= limit or (spent > budget and (rounds >= 3 or spent > 4 * budget)):
+            return {name: statistics.median(values) for name, values in times.items()}
+
+
+def reference(case, inputs):
+    """The peer in float64 if that is cheap, else the peer itself."""
+    if sum(t.numel() for t in inputs) > 1 << 27 or case.work > 2e11:
+        return case.peer(*inputs)
+    return case.peer(*[t.double() if t.is_floating_point() else t for t in inputs])
+
+
+def relative_error(outputs, expected) -> float:
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    worst = 0.0
+    for ours, right in zip(outputs, expected, strict=True):
+        if tuple(ours.shape) != tuple(right.shape) or not bool(torch.isfinite(ours).all()):
+            return math.inf
+        scale = float(right.abs().max()) or 1.0
+        worst = max(worst, float((ours.to(right.dtype) - right).abs().max()) / scale)
+    return worst
+
+
+def measure(library, case, budget, with_compiled):
+    generator = torch.Generator().manual_seed(0)
+    inputs = [tensor.make(generator) for tensor in case.tensors]
+    start = time.perf_counter()
+    executor = library.compile(case.text, inputs)
+    compile_ms = (time.perf_counter() - start) * 1e3
+    outputs = executor.outputs()
+    run = executor.bind(inputs, outputs)
+    run()
+    error = relative_error(outputs, reference(case, inputs))
+    runs = {"ours": run, "eager": lambda: case.peer(*inputs)}
+    if with_compiled:
+        compiled = torch.compile(case.peer)
+        compiled(*inputs)
+        runs["compiled"] = lambda: compiled(*inputs)
+    with torch.no_grad():
+        times = interleaved(runs, budget)
+    peer = min(value for name, value in times.items() if name != "ours")
+    return {"compile_ms": compile_ms, "error": error, "ok": error <= case.tolerance, "times": times, "ratio": peer / times["ours"],
+            "gflops": case.work / times["ours"] / 1e9}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", default="build/lib/libtc.so")
+    parser.add_argument("--tensorc", help="program of the same build; its folder is where the library is looked for")
+    parser.add_argument("--cases", default="", help="regular expression on case names")
+    parser.add_argument("--budget", type=float, default=2.0, help="seconds per case")
+    parser.add_argument("--compiled", action="store_true", help="also time torch.compile")
+    parser.add_argument("--out", help="Markdown file for the table")
+    arguments = parser.parse_args()
+    path = arguments.library
+    if arguments.tensorc:
+        path = str(pathlib.Path(arguments.tensorc).resolve().parent.parent / "lib" / "libtc.so")
+    library = Library(path)
+    header = f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, PyTorch {torch.__version__}"
+    lines = [header, "", "| case | ours us | eager us | compiled us | best peer / ours | GFLOP/s | compile ms | error |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    print("\n".join(lines), flush=True)
+    ratios, failures = [], []
+    for case in CASES:
+        if not re.search(arguments.cases, case.name):
+            continue
+        try:
+            result = measure(library, case, arguments.budget, arguments.compiled)
+        except RuntimeError as error:
+            failures.append(case.name)
+            lines.append(f"| {case.name} | failed: {str(error).splitlines()[0]} | | | | | | |")
+            print(lines[-1], flush=True)
+            continue
+        if not result["ok"]:
+            failures.append(case.name)
+        ratios.append(result["ratio"])
+        times = {name: f"{value * 1e6:.0f}" for name, value in result["times"].items()}
+        mark = "" if result["ok"] else " WRONG"
+        lines.append(
+            f"| {case.name} | {times['ours']} | {times['eager']} | {times.get('compiled', '-')} | {result['ratio']:.2f} |"
+            f" {result['gflops']:.1f} | {result['compile_ms']:.0f} | {result['error']:.1e}{mark} |"
+        )
+        print(lines[-1], flush=True)
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        lines += ["", f"geometric mean of best peer / ours: {mean:.2f}; worst: {min(ratios):.2f}; wrong or failed: {failures or 'none'}"]
+        print("\n".join(lines[-2:]))
+    if arguments.out:
+        pathlib.Path(arguments.out).write_text("\n".join(lines) + "\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

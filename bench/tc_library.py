@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface (tc/c_api.h) through ctypes, for benchmarks: tensors of PyTorch in place, no copies."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+
+import torch
+
+_CODES = {
+    torch.bool: (6, 8), torch.int8: (0, 8), torch.int16: (0, 16), torch.int32: (0, 32), torch.int64: (0, 64), torch.uint8: (1, 8),
+    torch.float16: (2, 16), torch.bfloat16: (4, 16), torch.float32: (2, 32), torch.float64: (2, 64),
+}
+_DTYPES = {code: dtype for dtype, code in _CODES.items()}
+
+
+class _Device(ctypes.Structure):
+    _fields_ = [("device_type", ctypes.c_int), ("device_id", ctypes.c_int32)]
+
+
+class _DataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device", _Device), ("ndim", ctypes.c_int32), ("dtype", _DataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+def _view(tensor: torch.Tensor) -> _Tensor:
+    rank = tensor.dim()
+    numbers = ctypes.c_int64 * max(rank, 1)
+    code, bits = _CODES[tensor.dtype]
+    view = _Tensor(tensor.data_ptr(), _Device(1, 0), rank, _DataType(code, bits, 1), numbers(*tensor.shape), numbers(*tensor.stride()), 0)
+    view.owner = tensor
+    return view
+
+
+def _pointers(views):
+    return (ctypes.POINTER(_Tensor) * max(len(views), 1))(*[ctypes.pointer(view) for view in views])
+
+
+class Library:
+    def __init__(self, path: str):
+        self._lib = ctypes.CDLL(path)
+        self._lib.tc_last_error.restype = ctypes.c_char_p
+        self._lib.tc_executor_scratch_bytes.restype = ctypes.c_int64
+
+    def _check(self, status: int):
+        if status != 0:
+            raise RuntimeError(self._lib.tc_last_error().decode())
+
+    def compile(self, text: str, inputs, options: dict | None = None) -> "Executor":
+        views = [_view(tensor) for tensor in inputs]
+        handle = ctypes.c_void_p()
+        encoded = json.dumps(options).encode() if options else None
+        self._check(self._lib.tc_compile(text.encode(), None, _pointers(views), len(views), None, 0, None, 0, encoded, None, ctypes.byref(handle)))
+        return Executor(self, handle)
+
+
+class Executor:
+    """A compiled comprehension; call it with the input tensors, it returns a tuple of outputs."""
+
+    def __init__(self, library: Library, handle: ctypes.c_void_p):
+        self._library, self._handle = library, handle
+        self.scratch_bytes = library._lib.tc_executor_scratch_bytes(handle)
+
+    def outputs(self) -> list[torch.Tensor]:
+        """Fresh outputs, poisoned."""
+        lib, result = self._library._lib, []
+        for position in range(lib.tc_executor_num_outputs(self._handle)):
+            dtype, ndim, shape = _DataType(), ctypes.c_int32(64), (ctypes.c_int64 * 64)()
+            self._library._check(lib.tc_executor_output(self._handle, position, ctypes.byref(dtype), ctypes.byref(ndim), shape))
+            kind = _DTYPES[(dtype.code, dtype.bits)]
+            tensor = torch.empty(tuple(shape[: ndim.value]), dtype=kind)
+            tensor.fill_(float("nan") if kind.is_floating_point else 77)
+            result.append(tensor)
+        return result
+
+    def bind(self, inputs, outputs):
+        """A function without arguments that runs the kernels on these tensors, without checks."""
+        scratch = torch.empty(max(self.scratch_bytes, 1) + 64, dtype=torch.uint8)
+        aligned = (scratch.data_ptr() + 63) // 64 * 64
+        addresses = [t.data_ptr() for t in inputs] + [t.data_ptr() for t in outputs] + [aligned]
+        pointers = (ctypes.c_void_p * len(addresses))(*addresses)
+        function, handle, count = self._library._lib.tc_executor_run_unchecked, self._handle, len(addresses)
+
+        def run():
+            function(handle, pointers, count, None)
+
+        run.keep = (inputs, outputs, scratch)
+        return run
+
+    def __call__(self, *inputs):
+        outputs = self.outputs()
+        self.bind(inputs, outputs)()
+        return tuple(outputs)
+
+    def __del__(self):
+        self._library._lib.tc_executor_free(self._handle)
