@@ -94,6 +94,7 @@ struct Tensor {
   std::vector<ExprPtr> begin;
   std::vector<ExprPtr> extent;
   SourceRange range;
+  std::vector<bool> extent_given;   ///< per dimension: an annotation fixed the extent; set by infer_ranges for outputs
 };
 
 struct Index {
