@@ -140,32 +140,59 @@ private:
     return scalar_division(expr, parts, multiples, rest.base, *c, quotient);
   }
 
-  /// A ramp whose step is a multiple of the divisor.
-  static ExprPtr vector_division(const ExprPtr& expr, const LaneAffine& form, std::int64_t c,
-                                 bool quotient) {
-    if (form.step % c != 0) return expr;
+  /// A ramp whose step is a multiple of the divisor, or whose lanes cross no multiple of it.
+  ExprPtr vector_division(const ExprPtr& expr, const LaneAffine& form, std::int64_t c,
+                          bool quotient) const {
     const BinaryOp op = quotient ? BinaryOp::FloorDiv : BinaryOp::FloorMod;
-    const ExprPtr base = binary(op, to_expr(form.base), int_imm(c));
-    return quotient ? ramp(base, form.step / c, form.lanes) : broadcast(base, form.lanes);
+    const auto base = [&] { return (*this)(binary(op, to_expr(form.base), int_imm(c))); };
+    if (form.step % c == 0)
+      return quotient ? ramp(base(), form.step / c, form.lanes) : broadcast(base(), form.lanes);
+    // base = block * y + offset for some y.
+    std::int64_t block = c;
+    for (const auto& [atom, coefficient] : form.base.terms) {
+      std::int64_t factor = 0;
+      if (!checked_mul(coefficient, facts_.multiple(atom), factor)) factor = coefficient;
+      block = std::gcd(block, factor);
+    }
+    const std::int64_t offset = floor_mod(form.base.constant, block);
+    std::int64_t reach = 0;
+    if (form.step < 0 || !checked_mul(form.step, form.lanes - 1, reach) ||
+        !checked_add(reach, offset, reach) || reach >= block)
+      return expr;
+    return quotient ? broadcast(base(), form.lanes) : ramp(base(), form.step, form.lanes);
+  }
+
+  /// The form over g, rounded down; g divides every coefficient.
+  static Affine divided(const Affine& form, std::int64_t g) {
+    Affine result;
+    for (const auto& [atom, coefficient] : form.terms)
+      result.add_term(atom, coefficient / g);
+    result.constant = floor_div(form.constant, g);
+    return result;
   }
 
   ExprPtr scalar_division(const ExprPtr& expr, const Split& parts, const Affine& multiples,
                           const Affine& small, std::int64_t c, bool quotient) const {
     const bool has_quotient = !parts.quotient.terms.empty() || parts.quotient.constant != 0;
-    if (!quotient) {
-      if (!has_quotient && multiples.terms.empty()) return expr;
-      return binary(BinaryOp::FloorMod, to_expr(small), int_imm(c));
-    }
     // The common factor of divisor and terms goes; the constant rounds down.
     std::int64_t g = c;
+    for (const auto& [atom, coefficient] : small.terms)
+      g = std::gcd(g, coefficient);
+    if (!quotient) {
+      const bool common = g > 1 && g < c && !small.terms.empty();
+      if (!has_quotient && multiples.terms.empty() && !common) return expr;
+      if (!common) return binary(BinaryOp::FloorMod, to_expr(small), int_imm(c));
+      // (g*y + r) % (g*d) = g * (y % d) + r
+      const ExprPtr low =
+          (*this)(binary(BinaryOp::FloorMod, to_expr(divided(small, g)), int_imm(c / g)));
+      return sum(add(mul(low, int_imm(g)), int_imm(floor_mod(small.constant, g))));
+    }
+    g = c;
     for (const auto& [atom, coefficient] : parts.rest.terms)
       g = std::gcd(g, coefficient);
     if (!has_quotient && (g == 1 || parts.rest.terms.empty())) return expr;
-    Affine rest;
-    for (const auto& [atom, coefficient] : parts.rest.terms)
-      rest.add_term(atom, coefficient / g);
-    rest.constant = floor_div(parts.rest.constant, g);
-    const ExprPtr low = (*this)(binary(BinaryOp::FloorDiv, to_expr(rest), int_imm(c / g)));
+    const ExprPtr low =
+        (*this)(binary(BinaryOp::FloorDiv, to_expr(divided(parts.rest, g)), int_imm(c / g)));
     return sum(add(to_expr(parts.quotient), low));
   }
 
@@ -225,7 +252,7 @@ private:
     return shorter_comparison(expr, n);
   }
 
-  /// Terms that both sides of a comparison of whole numbers share go.
+  /// Terms that both sides of a comparison of whole numbers share go; one constant is left.
   ExprPtr shorter_comparison(const ExprPtr& expr, const Binary& n) const {
     if (!is_index(n.left->type)) return expr;
     const Affine left = affine(n.left);
@@ -233,7 +260,9 @@ private:
     if (!facts_.exact_range(left) || !facts_.exact_range(right)) return expr;
     Affine difference = left;
     difference.add(right, -1);
-    if (difference.terms.size() >= left.terms.size() + right.terms.size()) return expr;
+    const bool fewer_terms = difference.terms.size() < left.terms.size() + right.terms.size();
+    const bool two_constants = left.constant != 0 && right.constant != 0;
+    if (!fewer_terms && !two_constants) return expr;
     if (!facts_.exact_range(difference)) return expr;
     Affine a;
     Affine b;
@@ -243,6 +272,7 @@ private:
       else
         b.add_term(atom, -coefficient);
     }
+    if (difference.constant == std::numeric_limits<std::int64_t>::min()) return expr;
     b.constant = -difference.constant;
     if (!facts_.exact_range(a) || !facts_.exact_range(b)) return expr;
     return binary(n.op, to_expr(a), to_expr(b));

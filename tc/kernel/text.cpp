@@ -97,15 +97,20 @@ std::string TextReader::plain(const std::string& text_name) {
 }
 
 Type TextReader::type() {
-  const std::string text = name();
-  if (const auto elem = dtype_from_name(text)) return {*elem, 1};
+  const std::string text = peek().text;
+  Type result;
   const std::size_t cut = text.rfind('x');
-  if (cut != std::string::npos) {
-    const auto elem = dtype_from_name(std::string_view(text).substr(0, cut));
-    const int lanes = std::atoi(text.c_str() + cut + 1);
-    if (elem && lanes > 0) return {*elem, lanes};
+  if (const auto elem = dtype_from_name(text)) {
+    result = {*elem, 1};
+  } else if (cut != std::string::npos) {
+    const auto vector = dtype_from_name(std::string_view(text).substr(0, cut));
+    result = {vector.value_or(DType::Int64), vector ? std::atoi(text.c_str() + cut + 1) : 0};
+  } else {
+    result.lanes = 0;
   }
-  fail(fmt::format("'{}' is not a type", text));
+  if (result.lanes < 1) fail(fmt::format("'{}' is not a type", text));
+  next();
+  return result;
 }
 
 const TextReader::Definition* TextReader::find(Definition::Kind kind,

@@ -187,9 +187,11 @@ ExprPtr map_children(const ExprPtr& expr, const OnExpr& f) {
             auto mask = map(n.mask);
             auto otherwise = map(n.otherwise);
             if (!map.changed()) return expr;
-            return broadcast(
-                load(n.buffer, std::move(indices), std::move(mask), std::move(otherwise)),
-                expr->type.lanes);
+            ExprPtr loaded =
+                load(n.buffer, std::move(indices), std::move(mask), std::move(otherwise));
+            // All lanes may have become one element; a scalar may have become a vector.
+            return loaded->type.lanes == 1 ? broadcast(std::move(loaded), expr->type.lanes)
+                                           : loaded;
           },
           [&](const Ramp& n) {
             auto base = map(n.base);
