@@ -24,7 +24,11 @@ struct Bindings {
 /// Reports every error into `sink`; returns nullopt if `def` cannot be represented.
 std::optional<TypedDef> resolve(const ast::Program& program, const std::string& def, DiagnosticSink& sink);
 
-/// resolve + infer_ranges: the front end of one def without sizes.
+/// Fills Statement::position of argmin/argmax over several axes: the flat row-major position counted from each range's begin.
+/// Placement: after infer_ranges, since it is built from the ranges. Reports E0234 where the ranges are no box.
+void set_positions(TypedDef& def, DiagnosticSink& sink);
+
+/// resolve + infer_ranges + set_positions: the front end of one def without sizes.
 std::optional<TypedDef> analyse(const ast::Program& program, const std::string& def, DiagnosticSink& sink);
 
 /// Checks program-wide rules (duplicate defs, recursion) and analyses every def (`tensorc check`).
