@@ -160,8 +160,8 @@ Form Form::of(const ExprPtr& expr) {
   case BinaryOp::Add: return left + right;
   case BinaryOp::Sub: return left - right;
   case BinaryOp::Mul: return left * right;
-  case BinaryOp::Div: return floor_div(left, right);
-  case BinaryOp::Mod: return floor_mod(left, right);
+  case BinaryOp::Div: return quotient(left, right);
+  case BinaryOp::Mod: return remainder(left, right);
   case BinaryOp::Min: return min(left, right);
   case BinaryOp::Max: return max(left, right);
   case BinaryOp::Lt:
@@ -294,7 +294,7 @@ namespace {
 
 /// Division by a positive constant.
 Form divide_by_constant(const Form& a, std::int64_t divisor) {
-  Form quotient(tc::floor_div(a.constant(), divisor));
+  Form whole(tc::floor_div(a.constant(), divisor));
   Form rest(tc::floor_mod(a.constant(), divisor));
   std::int64_t common = divisor;
   for (const Form::Term& term : a.terms()) {
@@ -302,13 +302,13 @@ Form divide_by_constant(const Form& a, std::int64_t divisor) {
     for (const AtomPtr& atom : term.atoms)
       product = product * Form::of(atom);
     if (term.coefficient % divisor == 0) {
-      quotient = quotient + Form(term.coefficient / divisor) * product;
+      whole = whole + Form(term.coefficient / divisor) * product;
     } else {
       rest = rest + Form(term.coefficient) * product;
       common = std::gcd(common, term.coefficient);
     }
   }
-  if (!rest.valid() || rest.terms().empty()) return quotient;
+  if (!rest.valid() || rest.terms().empty()) return whole;
   if (common > 1) {
     // (g*e + r) / (g*c) = (e + r/g) / c for 0 <= r.
     Form reduced(tc::floor_div(rest.constant(), common));
@@ -320,13 +320,13 @@ Form divide_by_constant(const Form& a, std::int64_t divisor) {
     }
     rest = reduced;
   }
-  return quotient + Form::of(make_atom(Kind::Div, {rest, Form(divisor / common)}));
+  return whole + Form::of(make_atom(Kind::Div, {rest, Form(divisor / common)}));
 }
 
 /// Division by one symbol: its multiples leave the quotient.
 Form divide_by_symbol(const Form& a, const Form& divisor) {
   const Atom& symbol = *divisor.as_atom();
-  Form quotient;
+  Form whole;
   Form rest(a.constant());
   for (const Form::Term& term : a.terms()) {
     Form product = Form(term.coefficient);
@@ -338,26 +338,26 @@ Form divide_by_symbol(const Form& a, const Form& divisor) {
       }
       product = product * Form::of(atom);
     }
-    (divided ? quotient : rest) = (divided ? quotient : rest) + product;
+    (divided ? whole : rest) = (divided ? whole : rest) + product;
   }
-  if (rest == Form()) return quotient;
-  return quotient + Form::of(make_atom(Kind::Div, {rest, divisor}));
+  if (rest == Form()) return whole;
+  return whole + Form::of(make_atom(Kind::Div, {rest, divisor}));
 }
 
 }  // namespace
 
-Form floor_div(const Form& a, const Form& b) {
+Form quotient(const Form& a, const Form& b) {
   if (!a.valid() || !b.valid()) return Form::invalid();
   const std::optional<std::int64_t> divisor = b.as_constant();
   if (divisor == 0) return Form();
   if (divisor && *divisor < 0) {
     if (*divisor == INT64_MIN) return Form::invalid();
-    return floor_div(negate(a), negate(b));
+    return quotient(negate(a), negate(b));
   }
   if (const Atom* atom = a.as_atom(); divisor && atom && is_extremum(atom->kind)) {
     std::vector<Form> args;
     for (const Form& arg : atom->args)
-      args.push_back(floor_div(arg, b));
+      args.push_back(quotient(arg, b));
     return make_extremum(atom->kind, args);
   }
   if (divisor) return divide_by_constant(a, *divisor);
@@ -366,7 +366,7 @@ Form floor_div(const Form& a, const Form& b) {
   return Form::of(make_atom(Kind::Div, {a, b}));
 }
 
-Form floor_mod(const Form& a, const Form& b) {
+Form remainder(const Form& a, const Form& b) {
   if (!a.valid() || !b.valid()) return Form::invalid();
   const std::optional<std::int64_t> divisor = b.as_constant();
   if (divisor == 0 || divisor == 1 || a == Form()) return Form();

@@ -81,8 +81,8 @@ Form operator+(const Form& a, const Form& b);
 Form operator-(const Form& a, const Form& b);
 Form operator*(const Form& a, const Form& b);
 Form negate(const Form& a);
-Form floor_div(const Form& a, const Form& b);
-Form floor_mod(const Form& a, const Form& b);
+Form quotient(const Form& a, const Form& b);
+Form remainder(const Form& a, const Form& b);
 Form min(const Form& a, const Form& b);
 Form max(const Form& a, const Form& b);
 

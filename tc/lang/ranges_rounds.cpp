@@ -280,8 +280,8 @@ void narrow(VariableRanges& ranges, const Form& form, Variable variable) {
   const Form best = extreme(rest, End::Largest, ranges, std::nullopt, assumed);
   if (!best.valid() || !assumed.empty()) return;
   VariableRange range = ranges.at(variable);
-  if (coefficient > 0) range.lo = max(range.lo, negate(floor_div(best, Form(coefficient))));
-  if (coefficient < 0) range.hi = min(range.hi, floor_div(best, Form(-coefficient)) + Form(1));
+  if (coefficient > 0) range.lo = max(range.lo, negate(quotient(best, Form(coefficient))));
+  if (coefficient < 0) range.hi = min(range.hi, quotient(best, Form(-coefficient)) + Form(1));
   if (range.lo.valid() && range.hi.valid()) ranges.set(variable, range);
 }
 

@@ -122,9 +122,9 @@ private:
     const Form rest = without(form, at);
     // rest + floor(f/c) = floor((c*rest + f)/c) and rest - floor(f/c) = floor((c*rest - f +
     // c-1)/c), both growing with their numerator.
-    if (term.coefficient == 1) return floor_div(of(divisor * rest + numerator, end), divisor);
+    if (term.coefficient == 1) return quotient(of(divisor * rest + numerator, end), divisor);
     if (term.coefficient == -1) {
-      return floor_div(of(divisor * rest - numerator + divisor - Form(1), end), divisor);
+      return quotient(of(divisor * rest - numerator + divisor - Form(1), end), divisor);
     }
     const std::set<Variable> inside = variables(numerator);
     const std::set<Variable> outside = variables(rest);
@@ -132,7 +132,7 @@ private:
                                     [&](Variable v) { return outside.count(v) > 0; });
     if (!apart) return Form::invalid();
     const End inner = term.coefficient > 0 ? end : other(end);
-    return of(rest + Form(term.coefficient) * floor_div(of(numerator, inner), divisor), end);
+    return of(rest + Form(term.coefficient) * quotient(of(numerator, inner), divisor), end);
   }
 
   Form of_remainder(const Form& form, std::size_t at, End end) {
@@ -210,8 +210,8 @@ Solution solve_nonnegative(const Form& form, Variable variable, std::set<int>& a
   if (!coefficient) return kNothing;
   const Form rest = form - *coefficient * form_of(variable);
   switch (sign(*coefficient, assumed)) {
-  case Sign::Positive: return {true, negate(floor_div(rest, *coefficient)), std::nullopt};
-  case Sign::Negative: return {true, std::nullopt, floor_div(rest, negate(*coefficient)) + Form(1)};
+  case Sign::Positive: return {true, negate(quotient(rest, *coefficient)), std::nullopt};
+  case Sign::Negative: return {true, std::nullopt, quotient(rest, negate(*coefficient)) + Form(1)};
   case Sign::Zero: return Solution{};
   case Sign::Unknown: return kNothing;
   }

@@ -12,15 +12,25 @@ IslContext::IslContext(std::uint64_t max_operations) : context_(isl_ctx_alloc())
   isl_ctx_set_max_operations(context_, max_operations);
 }
 
-IslContext::~IslContext() { isl_ctx_free(context_); }
+IslContext::~IslContext() {
+  isl_ctx_free(context_);
+}
 
-isl::ctx IslContext::get() const { return isl::ctx(context_); }
+isl::ctx IslContext::get() const {
+  return isl::ctx(context_);
+}
 
-void IslContext::reset_quota() { isl_ctx_reset_operations(context_); }
+void IslContext::reset_quota() {
+  isl_ctx_reset_operations(context_);
+}
 
 void IslContext::set_quota(std::uint64_t max_operations) {
   isl_ctx_set_max_operations(context_, max_operations);
   isl_ctx_reset_operations(context_);
 }
 
-} // namespace tc::sets
+bool IslContext::quota_exceeded() const {
+  return isl_ctx_last_error(context_) == isl_error_quota;
+}
+
+}  // namespace tc::sets
