@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tile program: kernels as loops over tiles with operations on whole tiles at the leaves. The stage where a target's choices
-// (tile sizes, storage, layout of each operation) are already made and everything is still readable.
+// The tile program: kernels as loops over tiles with operations on whole tiles at the leaves. The
+// stage where a target's choices (tile sizes, storage, layout of each operation) are already made
+// and everything is still readable.
 //
-//   Program = (Argument* arguments, Buffer* buffers, Kernel* kernels, Step* steps)      steps as in kernel/plan.h
-//   Kernel  = (name, GridLoop* grid, Var* int_params, Node* body)
-//   Node    = Op | Loop(var, begin, end, step, Node*) | Local(buffer) | Barrier
-//   Op      = (kind, label, Dim* box, Expr* conditions, Target* targets, combine, from_identity, Layout)
-//   Dim     = (var, begin, end, max_extent, reduction)
-//   Target  = (buffer, Expr* subscripts, Expr value)
+//   Program = (Argument* arguments, Buffer* buffers, Kernel* kernels, Step* steps)      steps as in
+//   kernel/plan.h Kernel  = (name, GridLoop* grid, Var* int_params, Node* body) Node    = Op |
+//   Loop(var, begin, end, step, Node*) | Local(buffer) | Barrier Op      = (kind, label, Dim* box,
+//   Expr* conditions, Target* targets, combine, from_identity, Layout) Dim     = (var, begin, end,
+//   max_extent, reduction) Target  = (buffer, Expr* subscripts, Expr value)
 //
-// An operation executes, for every point of its box (each var in [begin, end), where bounds may use grid, loop and int-param variables and
-// vars of *earlier* dims) that satisfies all conditions: `target = value`, or `target = combine(target, value)` if it has a combine.
-// Order is free over non-reduction dims and, within the licence of the language, over reduction dims (a reduction dim's points may
-// write one element). Subscripts are 0-based positions in the buffer. Expressions are those of kernel/ir.h, scalar; a Load inside a
-// subscript is a gather; loads carry `mask`/`otherwise` where the language guards them.
+// An operation executes, for every point of its box (each var in [begin, end), where bounds may use
+// grid, loop and int-param variables and vars of *earlier* dims) that satisfies all conditions:
+// `target = value`, or `target = combine(target, value)` if it has a combine. Order is free over
+// non-reduction dims and, within the licence of the language, over reduction dims (a reduction
+// dim's points may write one element). Subscripts are 0-based positions in the buffer. Expressions
+// are those of kernel/ir.h, scalar; a Load inside a subscript is a gather; loads carry
+// `mask`/`otherwise` where the language guards them.
 //
 //   kind      meaning, decided by structure (classify()) and checked by the verifier
-//   load      copy of a box of a Global/Scratch buffer into a Local one            (staging, packing)
-//   store     copy of a Local box into a Global/Scratch one
-//   convert   copy that changes the element type
-//   map       element-wise expression, no combine
-//   gather    map whose loads have gathered subscripts
-//   scatter   target subscripts contain a Load
-//   reduce    combine along reduction dims, or onto existing values; two targets: tuple reduction (ArgMin/ArgMax on (value, position))
-//   contract  Add-reduce of a product of two factors that do not depend on exactly the same dims, float or integer
+//   load      copy of a box of a Global/Scratch buffer into a Local one            (staging,
+//   packing) store     copy of a Local box into a Global/Scratch one convert   copy that changes
+//   the element type map       element-wise expression, no combine gather    map whose loads have
+//   gathered subscripts scatter   target subscripts contain a Load reduce    combine along
+//   reduction dims, or onto existing values; two targets: tuple reduction (ArgMin/ArgMax on (value,
+//   position)) contract  Add-reduce of a product of two factors that do not depend on exactly the
+//   same dims, float or integer
 //
-// `from_identity`: the non-reduction dims of the box determine the target element uniquely and the operation starts from the identity
-// instead of memory (every target element of the box is written even if its reduction is empty; conditions on reduction dims only
-// skip contributions).
+// `from_identity`: the non-reduction dims of the box determine the target element uniquely and the
+// operation starts from the identity instead of memory (every target element of the box is written
+// even if its reduction is empty; conditions on reduction dims only skip contributions).
 #pragma once
 
 #include <memory>
@@ -50,31 +51,33 @@ enum class OpKind { Load, Store, Convert, Map, Gather, Scatter, Reduce, Contract
 enum class Combine { Add, Mul, Min, Max, ArgMin, ArgMax };
 
 struct Dim {
-  kernel::Var var;                 ///< int64
+  kernel::Var var;  ///< int64
   kernel::ExprPtr begin, end;
-  std::int64_t max_extent = 0;     ///< end - begin never exceeds it
+  std::int64_t max_extent = 0;  ///< end - begin never exceeds it
   bool reduction = false;
 };
 
 struct Target {
   kernel::BufferPtr buffer;
   std::vector<kernel::ExprPtr> subscripts;
-  kernel::ExprPtr value;           ///< in the compute type of the buffer (the store converts)
+  kernel::ExprPtr value;  ///< in the compute type of the buffer (the store converts)
 };
 
-/// How an operation is spread over vector lanes, registers and loops of one core. Chosen by the target's selection (lower/), kept
-/// here so that it can be printed, edited and parsed. Empty: not chosen yet.
+/// How an operation is spread over vector lanes, registers and loops of one core. Chosen by the
+/// target's selection (lower/), kept here so that it can be printed, edited and parsed. Empty: not
+/// chosen yet.
 struct Layout {
-  std::vector<int> order;          ///< loop nest, outermost first: positions in Op::dims
-  int vector_dim = -1;             ///< dim spread over lanes; -1: scalar
+  std::vector<int> order;  ///< loop nest, outermost first: positions in Op::dims
+  int vector_dim = -1;     ///< dim spread over lanes; -1: scalar
   int lanes = 1;
-  std::vector<int> unroll;         ///< per dim: register-tile factor, in vectors for vector_dim; 1: not unrolled
+  std::vector<int>
+      unroll;  ///< per dim: register-tile factor, in vectors for vector_dim; 1: not unrolled
   bool operator==(const Layout&) const = default;
 };
 
 struct Op {
   OpKind kind = OpKind::Map;
-  std::string label;               ///< statement name
+  std::string label;  ///< statement name
   std::vector<Dim> dims;
   std::vector<kernel::ExprPtr> conditions;
   std::vector<Target> targets;
@@ -84,8 +87,12 @@ struct Op {
 };
 
 struct Loop;
-struct Local { kernel::BufferPtr buffer; };   ///< declares tile-local storage for the rest of the enclosing list; contents undefined
-struct Barrier { std::string scope; };
+struct Local {
+  kernel::BufferPtr buffer;
+};  ///< declares tile-local storage for the rest of the enclosing list; contents undefined
+struct Barrier {
+  std::string scope;
+};
 using Node = std::variant<Op, std::shared_ptr<const Loop>, Local, Barrier>;
 /// A sequential loop of a tile: over blocks of a dimension, or a `for` of the language.
 struct Loop {
@@ -103,7 +110,7 @@ struct GridLoop {
 
 struct Kernel {
   std::string name;
-  std::vector<kernel::BufferPtr> buffers;   ///< Global and Scratch buffers in argument order
+  std::vector<kernel::BufferPtr> buffers;  ///< Global and Scratch buffers in argument order
   std::vector<kernel::Var> int_params;
   std::vector<GridLoop> grid;
   std::vector<Node> body;
@@ -122,7 +129,8 @@ OpKind classify(const Op& op);
 
 std::string print(const Program& program);
 Result<Program, kernel::ParseError> parse(std::string_view text);
-/// Types, scopes, bounds of every access against the buffer extents (interval analysis), kinds, grid coverage. Empty if well formed.
+/// Types, scopes, bounds of every access against the buffer extents (interval analysis), kinds,
+/// grid coverage. Empty if well formed.
 std::vector<std::string> verify(const Program& program);
 
-} // namespace tc::tile
+}  // namespace tc::tile

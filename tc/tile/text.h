@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text of a tile program. Expressions, buffers, arguments and steps are spelled as in kernel
+// texts (kernel/text.h, plan.cpp).
+//
+//   program  = "tile" NAME  "scratch" BYTES  argument*  kernel*  step*
+//   kernel   = "kernel" NAME "{" ("buffer" buffer)* ("int" VAR)* ("grid" VAR "in" LO ":" HI "step"
+//   N)* node* "}" node     = op | "loop" VAR "in" expr ":" expr ["step" N] "{" node* "}" | "local"
+//   buffer | "barrier" NAME op       = KIND LABEL "{" dim* ("where" expr)* update [layout] "}" dim
+//   = VAR "in" expr ":" expr "extent" N ["reduction"] update   = access combine "=" ["!"] expr  |
+//   "(" access, ... ")" combine "=" ["!"] "(" expr, ... ")" combine  = nothing | "+" | "*" | "min"
+//   | "max" | "argmin" | "argmax"      "!": from the identity layout   = "layout" "order" [INT,
+//   ...] "vector" DIM "lanes" N "unroll" [INT, ...]
+//
+// Example, one tile of a matrix product:
+//
+//   contract S0 {
+//     m in m_tile:min(m_tile + 64, 100) extent 64
+//     n in 0:32 extent 32
+//     k in 0:K extent 40 reduction
+//     C[m, n] +=! A[m, k] * B[k, n]
+//   }
+#pragma once
+
+#include "tc/tile/ir.h"
+
+namespace tc::tile {
+
+const char* to_text(OpKind kind);
+const char* to_text(Combine combine);
+
+}  // namespace tc::tile

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tile/tile_sizes.h"
+
+#include <algorithm>
+
+#include "tc/support/numeric.h"
+
+namespace tc::tile {
+namespace {
+
+constexpr std::int64_t kSingleTaskPoints = 20000;
+constexpr std::int64_t kMinTaskPoints = 5000;
+constexpr std::int64_t kTransposeCap = 64;
+constexpr std::int64_t kColumns = 256;
+constexpr std::int64_t kRowTiles = 16;
+constexpr std::int64_t kLineBytes = 64;
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Indices of the statement that an expression mentions, one flag each.
+std::vector<bool> indices_of(const poly::Statement& statement, const lang::ExprPtr& expr) {
+  std::vector<bool> used(statement.indices.size(), false);
+  lang::walk(expr, [&](const lang::Expr& e) {
+    if (const auto* ref = std::get_if<lang::IndexRef>(&e.node))
+      used[static_cast<std::size_t>(ref->index)] = true;
+  });
+  return used;
+}
+
+struct Product {
+  std::vector<std::size_t> rows, columns;  ///< band members, outermost first
+};
+
+class Model {
+public:
+  Model(const poly::Scop& scop, const GroupContext& context, const std::vector<int>& contiguous,
+        const MappingOptions& options, const tc::Target& target)
+      : scop_(scop), context_(context), group_(*context.group), contiguous_(contiguous),
+        options_(options), target_(target) {
+    for (const auto& member : group_.band)
+      extent_.push_back(std::max<std::int64_t>(member.hi - member.lo, 1));
+    fixed_.resize(extent_.size(), false);
+    minimum_.resize(extent_.size(), 1);
+    whole_ = make_frame(scop_, group_, context_.counters, extent_);
+    for (const auto& frame : whole_.statements)
+      points_.push_back(points(frame));
+    fix_packed_members();
+    measure_smallest();
+    keep_contiguous_runs();
+  }
+
+  Sizes run() {
+    Sizes sizes = extent_;
+    std::int64_t total = 0;
+    for (const auto count : points_)
+      total = saturating_add(total, count);
+    if (total < kSingleTaskPoints || options_.tasks == 1 || context_.single_task) return sizes;
+    const auto product = find_product(total);
+    if (product)
+      cap_product(*product, sizes);
+    else
+      cap_transpositions(sizes);
+    fit(sizes);
+    std::int64_t wanted = options_.tasks > 0 ? options_.tasks : 4 * std::max(target_.cores, 1);
+    if (options_.tasks == 0)
+      wanted = std::min(wanted, std::max<std::int64_t>(total / kMinTaskPoints, 1));
+    while (tasks(sizes) < wanted &&
+           (product && halve_largest(*product, sizes) ? true : halve(sizes))) {
+    }
+    round(product, sizes);
+    return sizes;
+  }
+
+  /// Sizes given by the options.
+  Sizes given() const {
+    Sizes sizes = extent_;
+    for (std::size_t m = 0; m < sizes.size() && m < options_.tile.size(); ++m)
+      if (options_.tile[m] > 0 && !fixed_[m] && !context_.single_task)
+        sizes[m] = std::min(sizes[m], options_.tile[m]);
+    return sizes;
+  }
+
+private:
+  static std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    return checked_add(a, b, sum) ? sum : std::int64_t{1} << 62;
+  }
+
+  static std::int64_t points(const StatementFrame& frame) {
+    if (frame.empty) return 0;
+    std::int64_t count = 1;
+    for (const auto& dim : frame.dims)
+      if (!checked_mul(count, dim.max_extent, count)) return std::int64_t{1} << 60;
+    return std::min(count, std::int64_t{1} << 60);
+  }
+
+  const poly::Statement& statement(std::size_t position) const {
+    return scop_.statements[static_cast<std::size_t>(group_.statements[position])];
+  }
+
+  /// The band member that an index of a statement runs along, -1 if none.
+  int member_of(std::size_t position, int index) const {
+    for (std::size_t m = 0; m < group_.band.size(); ++m)
+      if (group_.band[m].alignment[position].index == index) return static_cast<int>(m);
+    return -1;
+  }
+
+  std::vector<bool> members_of(std::size_t position, const lang::ExprPtr& expr) const {
+    std::vector<bool> members(extent_.size(), false);
+    const auto used = indices_of(statement(position), expr);
+    for (std::size_t i = 0; i < used.size(); ++i)
+      if (const int m = member_of(position, static_cast<int>(i)); used[i] && m >= 0)
+        members[static_cast<std::size_t>(m)] = true;
+    return members;
+  }
+
+  void fix_packed_members() {
+    for (const auto& access : context_.accesses) {
+      const auto& tensor = scop_.tensors[static_cast<std::size_t>(access.tensor)];
+      if (!access.write || bits(tensor.type) != 4 || access.subscripts->empty()) continue;
+      const auto members =
+          members_of(static_cast<std::size_t>(access.position), access.subscripts->back());
+      for (std::size_t m = 0; m < members.size(); ++m)
+        fixed_[m] = fixed_[m] || members[m];
+    }
+  }
+
+  /// The innermost member is split into runs of whole cache lines if something is written along it.
+  void keep_contiguous_runs() {
+    if (minimum_.empty()) return;
+    const std::size_t last = minimum_.size() - 1;
+    for (const auto& access : context_.accesses) {
+      const int dim = contiguous_[static_cast<std::size_t>(access.tensor)];
+      if (!access.write || dim < 0) continue;
+      const auto& subscript = (*access.subscripts)[static_cast<std::size_t>(dim)];
+      if (!members_of(static_cast<std::size_t>(access.position), subscript)[last]) continue;
+      const std::int64_t run = std::max<std::int64_t>(4 * kLineBytes / element_bytes(), 1);
+      minimum_[last] = std::min(extent_[last], run);
+    }
+  }
+
+  /// What the smallest tiles need. Temporaries that do not fit even there will not be local and do
+  /// not count.
+  void measure_smallest() {
+    Sizes smallest = extent_;
+    for (std::size_t m = 0; m < smallest.size(); ++m)
+      if (!fixed_[m]) smallest[m] = 1;
+    const GroupFrame frame = make_frame(scop_, group_, context_.counters, smallest);
+    std::vector<std::pair<std::int64_t, int>> needs;
+    for (const int tensor : context_.private_tensors)
+      needs.emplace_back(bytes(frame, tensor), tensor);
+    std::sort(needs.begin(), needs.end());
+    std::int64_t total = 0;
+    for (const auto& [need, tensor] : needs) {
+      total = saturating_add(total, need);
+      if (total > local_limit(options_, target_)) break;
+      bounded_.push_back(tensor);
+    }
+    reused_ = find_reused();
+    for (const int tensor : reused_)
+      smallest_reused_ = saturating_add(smallest_reused_, bytes(frame, tensor));
+  }
+
+  std::int64_t bytes(const GroupFrame& frame, int tensor) const {
+    const auto box = footprint(scop_, frame, context_.accesses, tensor);
+    return box ? box_bytes(scop_.tensors[static_cast<std::size_t>(tensor)].type, box->extent) : 0;
+  }
+
+  std::int64_t element_bytes() const {
+    std::int64_t bytes = 1;
+    for (const auto& access : context_.accesses) {
+      const DType type = scop_.tensors[static_cast<std::size_t>(access.tensor)].type;
+      if (access.write) bytes = std::max<std::int64_t>(bytes, bits(type) / 8);
+    }
+    return bytes;
+  }
+
+  /// Tensors that are worth keeping near between their uses in one tile. Operands of products are
+  /// not: their reduction is blocked inside the tile.
+  std::vector<int> find_reused() const {
+    std::vector<int> result;
+    for (std::size_t t = 0; t < scop_.tensors.size(); ++t) {
+      const Access* first = nullptr;
+      bool reuse = false;
+      for (const auto& access : context_.accesses) {
+        if (access.tensor != static_cast<int>(t) || access.gathered()) continue;
+        if (!access.write && is_product(static_cast<std::size_t>(access.position))) continue;
+        reuse = reuse || has_reuse(access) || (first && !same_access(*first, access));
+        if (!first) first = &access;
+      }
+      if (reuse) result.push_back(static_cast<int>(t));
+    }
+    return result;
+  }
+
+  static bool same_access(const Access& a, const Access& b) {
+    return a.position == b.position &&
+           std::equal(a.subscripts->begin(), a.subscripts->end(), b.subscripts->begin(),
+                      b.subscripts->end(), lang::equal);
+  }
+
+  /// Several points of the statement touch one element: some index with several values takes no
+  /// part, or two share a subscript.
+  bool has_reuse(const Access& access) const {
+    const auto position = static_cast<std::size_t>(access.position);
+    const auto& frame = whole_.statements[position];
+    std::vector<bool> varies(statement(position).indices.size(), false);
+    for (std::size_t i = 0; i < varies.size() && i < frame.names.indices.size(); ++i)
+      for (const auto& dim : frame.dims)
+        if (const auto& ref = frame.names.indices[i];
+            ref && std::get<kernel::VarRef>(ref->node).var.id == dim.var.id)
+          varies[i] = dim.max_extent > 1;
+    std::vector<bool> used(varies.size(), false);
+    for (const auto& subscript : *access.subscripts) {
+      const auto here = indices_of(statement(position), subscript);
+      int together = 0;
+      for (std::size_t i = 0; i < used.size(); ++i) {
+        used[i] = used[i] || here[i];
+        together += here[i] && varies[i] ? 1 : 0;
+      }
+      if (together > 1) return true;
+    }
+    for (std::size_t i = 0; i < used.size(); ++i)
+      if (varies[i] && !used[i]) return true;
+    return false;
+  }
+
+  std::int64_t tasks(const Sizes& sizes) const {
+    std::int64_t count = 1;
+    for (std::size_t m = 0; m < sizes.size(); ++m)
+      count = std::min(count * ceil_div(extent_[m], sizes[m]), std::int64_t{1} << 40);
+    return count;
+  }
+
+  static std::int64_t half(std::int64_t size) { return (size + 1) / 2; }
+
+  bool can_halve(const Sizes& sizes, std::size_t m) const {
+    return !fixed_[m] && sizes[m] > 1 && half(sizes[m]) >= minimum_[m];
+  }
+
+  bool halve(Sizes& sizes) const {
+    for (std::size_t m = 0; m < sizes.size(); ++m) {
+      if (!can_halve(sizes, m)) continue;
+      sizes[m] = half(sizes[m]);
+      return true;
+    }
+    return false;
+  }
+
+  bool halve_largest(const Product& product, Sizes& sizes) const {
+    // Batches come first: they share no operand.
+    for (std::size_t m = 0; m < sizes.size(); ++m) {
+      const auto in = [&](const std::vector<std::size_t>& list) {
+        return std::find(list.begin(), list.end(), m) != list.end();
+      };
+      if (in(product.rows) || in(product.columns) || !can_halve(sizes, m)) continue;
+      sizes[m] = half(sizes[m]);
+      return true;
+    }
+    const auto volume = [&](const std::vector<std::size_t>& members) {
+      std::int64_t count = 1;
+      for (const auto m : members)
+        count *= sizes[m];
+      return count;
+    };
+    const bool columns_first = volume(product.columns) >= volume(product.rows);
+    for (const auto* members : {columns_first ? &product.columns : &product.rows,
+                                columns_first ? &product.rows : &product.columns}) {
+      for (const auto m : *members) {
+        if (!can_halve(sizes, m)) continue;
+        sizes[m] = half(sizes[m]);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The heaviest product reduction, if it dominates.
+  std::optional<Product> find_product(std::int64_t total) const {
+    std::optional<std::size_t> heaviest;
+    for (std::size_t p = 0; p < group_.statements.size(); ++p) {
+      if (!is_product(p) || points_[p] < total / 2) continue;
+      if (!heaviest || points_[p] > points_[*heaviest]) heaviest = p;
+    }
+    if (!heaviest) return std::nullopt;
+    const auto& target = statement(*heaviest).targets.front();
+    const auto& value = std::get<lang::Binary>(target.value->node);
+    const auto left = members_of(*heaviest, value.left);
+    const auto right = members_of(*heaviest, value.right);
+    // The columns belong to the factor that the innermost member of the target belongs to.
+    bool left_columns = false;
+    for (auto subscript = target.subscripts.rbegin(); subscript != target.subscripts.rend();
+         ++subscript) {
+      const auto members = members_of(*heaviest, *subscript);
+      const auto m = static_cast<std::size_t>(std::find(members.begin(), members.end(), true) -
+                                              members.begin());
+      if (m == members.size() || left[m] == right[m]) continue;
+      left_columns = left[m];
+      break;
+    }
+    Product product;
+    for (std::size_t m = 0; m < extent_.size(); ++m) {
+      if (left[m] == right[m]) continue;
+      (left[m] == left_columns ? product.columns : product.rows).push_back(m);
+    }
+    return product;
+  }
+
+  /// target += a * b where both factors have indices of their own besides a reduction.
+  bool is_product(std::size_t position) const {
+    const auto& s = statement(position);
+    if (s.kind != poly::StatementKind::Reduce || s.op != lang::ReduceOp::Add || s.scatter)
+      return false;
+    const auto* product = std::get_if<lang::Binary>(&s.targets.front().value->node);
+    if (!product || product->op != lang::BinaryOp::Mul) return false;
+    const auto left = indices_of(s, product->left);
+    const auto right = indices_of(s, product->right);
+    bool only_left = false;
+    bool only_right = false;
+    for (std::size_t i = 0; i < s.indices.size(); ++i) {
+      if (!s.indices[i].on_left) continue;
+      only_left = only_left || (left[i] && !right[i]);
+      only_right = only_right || (right[i] && !left[i]);
+    }
+    return only_left && only_right;
+  }
+
+  /// Rows of one register tile, as many as accumulators of two vectors fit beside operands.
+  std::int64_t register_rows() const { return target_.vector_registers >= 32 ? 14 : 6; }
+  std::int64_t register_columns() const {
+    return std::max<std::int64_t>(2 * target_.vector_bits / (8 * element_bytes()), 1);
+  }
+
+  void cap_product(const Product& product, Sizes& sizes) const {
+    const auto cap = [&](const std::vector<std::size_t>& members, std::int64_t budget) {
+      for (auto m = members.rbegin(); m != members.rend(); ++m) {
+        if (!fixed_[*m]) sizes[*m] = std::min(sizes[*m], std::max<std::int64_t>(budget, 1));
+        budget /= std::max<std::int64_t>(sizes[*m], 1);
+      }
+    };
+    const std::int64_t most_rows = kRowTiles * register_rows();
+    cap(product.rows, most_rows);
+    std::int64_t rows = 1;
+    for (const auto m : product.rows)
+      rows *= sizes[m];
+    // Few rows leave room for more columns.
+    cap(product.columns, kColumns * std::max<std::int64_t>(most_rows / rows, 1));
+  }
+
+  int members_touched(const Access& access) const {
+    std::vector<bool> touched(extent_.size(), false);
+    for (const auto& subscript : *access.subscripts) {
+      const auto members = members_of(static_cast<std::size_t>(access.position), subscript);
+      for (std::size_t m = 0; m < touched.size(); ++m)
+        touched[m] = touched[m] || members[m];
+    }
+    return static_cast<int>(std::count(touched.begin(), touched.end(), true));
+  }
+
+  void cap_transpositions(Sizes& sizes) const {
+    for (std::size_t p = 0; p < group_.statements.size(); ++p) {
+      std::vector<std::size_t> members;
+      for (const auto& access : context_.accesses) {
+        const int dim = contiguous_[static_cast<std::size_t>(access.tensor)];
+        if (access.position != static_cast<int>(p) || dim < 0 || access.gathered()) continue;
+        if (members_touched(access) < 2) continue;
+        const auto along = members_of(p, (*access.subscripts)[static_cast<std::size_t>(dim)]);
+        for (std::size_t m = 0; m < along.size(); ++m)
+          if (along[m] && extent_[m] > 1 &&
+              std::find(members.begin(), members.end(), m) == members.end())
+            members.push_back(m);
+      }
+      if (members.size() < 2) continue;
+      for (const auto m : members)
+        if (!fixed_[m]) sizes[m] = std::min(sizes[m], kTransposeCap);
+    }
+  }
+
+  void fit(Sizes& sizes) const {
+    const std::int64_t limit = local_limit(options_, target_);
+    const std::int64_t near_limit =
+        std::max(target_.l2_bytes / 2, 2 * std::min(smallest_reused_, std::int64_t{1} << 60));
+    while (true) {
+      const GroupFrame frame = make_frame(scop_, group_, context_.counters, sizes);
+      std::int64_t local = 0;
+      std::int64_t all = 0;
+      for (const int tensor : bounded_)
+        local = saturating_add(local, bytes(frame, tensor));
+      for (const int tensor : reused_)
+        all = saturating_add(all, bytes(frame, tensor));
+      if (local <= limit && all <= near_limit) return;
+      if (!shrink(sizes, local > limit)) return;
+    }
+  }
+
+  /// Halves for space; temporaries may ask for runs shorter than the minimum.
+  bool shrink(Sizes& sizes, bool for_locals) const {
+    if (halve(sizes)) return true;
+    if (!for_locals) return false;
+    for (std::size_t m = sizes.size(); m-- > 0;) {
+      if (fixed_[m] || sizes[m] <= 1) continue;
+      sizes[m] = half(sizes[m]);
+      return true;
+    }
+    return false;
+  }
+
+  /// Multiple of `unit` nearest to the size, at least one; sizes below one unit stay.
+  static std::int64_t rounded(std::int64_t size, std::int64_t unit) {
+    if (size <= unit || unit <= 1) return size;
+    return std::max<std::int64_t>((size + unit / 2) / unit, 1) * unit;
+  }
+
+  void round(const std::optional<Product>& product, Sizes& sizes) const {
+    for (std::size_t m = 0; m < sizes.size(); ++m) {
+      if (sizes[m] >= extent_[m]) continue;
+      // Even tiles first: 100 in tiles of 64 is two tiles of 50.
+      sizes[m] = ceil_div(extent_[m], ceil_div(extent_[m], sizes[m]));
+      std::int64_t unit = 1;
+      if (m + 1 == sizes.size()) unit = kLineBytes / std::min(element_bytes(), kLineBytes);
+      if (product && !product->columns.empty() && m == product->columns.back())
+        unit = register_columns();
+      if (product && !product->rows.empty() && m == product->rows.back()) unit = register_rows();
+      sizes[m] = std::min(rounded(sizes[m], unit), extent_[m]);
+    }
+  }
+
+  const poly::Scop& scop_;
+  const GroupContext& context_;
+  const poly::Group& group_;
+  const std::vector<int>& contiguous_;
+  const MappingOptions& options_;
+  const tc::Target& target_;
+  Sizes extent_, minimum_;
+  std::vector<bool> fixed_;
+  std::vector<std::int64_t> points_;  ///< by position in Group::statements
+  std::vector<int> bounded_;          ///< private tensors that count against the limit
+  std::vector<int> reused_;
+  std::int64_t smallest_reused_ = 0;  ///< bytes of reused_ in the smallest tiles
+  GroupFrame whole_;
+};
+
+}  // namespace
+
+std::int64_t local_limit(const MappingOptions& options, const tc::Target& target) {
+  return options.local_bytes > 0 ? options.local_bytes : target.l2_bytes / 2;
+}
+
+std::vector<std::int64_t> choose_tile_sizes(const poly::Scop& scop, const GroupContext& context,
+                                            const std::vector<int>& contiguous,
+                                            const MappingOptions& options,
+                                            const tc::Target& target) {
+  Model model(scop, context, contiguous, options, target);
+  return options.tile.empty() ? model.run() : model.given();
+}
+
+}  // namespace tc::tile
