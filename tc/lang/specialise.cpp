@@ -4,7 +4,7 @@
 #include "tc/lang/ranges.h"
 #include "tc/lang/specialise_boxes.h"
 #include "tc/lang/specialise_fold.h"
-#include "tc/sets/context.h"
+#include "tc/sets/quota.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
 
@@ -235,8 +235,23 @@ private:
     if (tensor.type != before) statement.accumulator = compute_type(tensor.type);
   }
 
+  /// A question to isl about one statement; giving up is an error that names the statement.
+  template <class F>
+  auto asked(const Statement& statement, F&& question) -> decltype(question()) {
+    try {
+      return question();
+    } catch (const sets::QuotaExceeded&) {
+      fail("E0490", statement.range,
+           "the proof about the ranges of this statement took too long and was given up; simplify "
+           "its ranges or conditions");
+      return {};
+    }
+  }
+
   void check_statement(const StatementInContext& context) {
-    const std::optional<int> negative = Extents(*context.statement, context.loops).negative_range();
+    const std::optional<int> negative = asked(*context.statement, [&] {
+      return Extents(*context.statement, context.loops).negative_range();
+    });
     if (!negative) return;
     const Index& index = context.statement->indices[static_cast<std::size_t>(*negative)];
     const Index& symbolic = source_index(context.statement->id, *negative);
@@ -269,7 +284,8 @@ private:
     for (const StatementInContext& context : statements(out_)) {
       const auto t = static_cast<std::size_t>(context.statement->tensor);
       if (out_.tensors[t].is_param || is_scatter(*context.statement)) continue;
-      const auto box = Extents(*context.statement, context.loops).written();
+      const auto box = asked(*context.statement,
+                             [&] { return Extents(*context.statement, context.loops).written(); });
       if (!box) continue;
       if (!written[t]) {
         written[t] = box;

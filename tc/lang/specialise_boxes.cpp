@@ -5,6 +5,7 @@
 
 #include "tc/lang/affine.h"
 #include "tc/lang/ranges_solve.h"
+#include "tc/sets/queries.h"
 #include "tc/support/check.h"
 
 namespace tc::lang {
@@ -45,6 +46,18 @@ void mark(const Statement& statement, int index, std::vector<bool>& marked) {
       if (const auto* ref = std::get_if<IndexRef>(&node.node)) mark(statement, ref->index, marked);
     });
   }
+}
+
+/// Ranges of the loops and of some indices.
+isl::set domain_of(const AffineScope& scope, const std::vector<int>& indices) {
+  std::optional<isl::set> domain = scope.loop_domain();
+  check(domain.has_value(), "a loop that is not affine");
+  for (const int k : indices) {
+    const std::optional<isl::set> range = scope.index_range(k);
+    check(range.has_value(), "a range that is not affine");
+    domain = domain->intersect(*range);
+  }
+  return *domain;
 }
 
 bool is_linear(const Form& form) {
@@ -125,14 +138,10 @@ bool Extents::is_nonempty_without(int index) const {
   }
   if (plain) return true;
   const sets::IslContext context(kQuota);
-  const AffineScope scope(context, "S", affine_loops(loops_), statement_.indices);
-  std::optional<isl::set> domain = scope.loop_domain();
-  for (const int k : others) {
-    const std::optional<isl::set> range = scope.index_range(k);
-    if (!domain || !range) return true;
-    domain = domain->intersect(*range);
-  }
-  return !domain->is_empty();
+  return sets::within_quota(context, [&] {
+    const AffineScope scope(context, "S", affine_loops(loops_), statement_.indices);
+    return !domain_of(scope, others).is_empty();
+  });
 }
 
 bool Extents::is_negative_everywhere(int index) const {
@@ -141,20 +150,20 @@ bool Extents::is_negative_everywhere(int index) const {
   std::set<int> assumed;
   const VariableRanges ranges = ranges_of(statement_, loops_);
   if (is_nonnegative(extreme(form, End::Smallest, ranges, std::nullopt, assumed))) return false;
-  const sets::IslContext context(kQuota);
-  const AffineScope scope(context, "S", affine_loops(loops_), statement_.indices);
-  const Index& variable = statement_.indices[static_cast<std::size_t>(index)];
-  std::optional<isl::set> points = scope.loop_domain();
-  for (int k = 0; points && k < static_cast<int>(statement_.indices.size()); ++k) {
-    if (k == index || !depends_on(index, k)) continue;
-    const std::optional<isl::set> range = scope.index_range(k);
-    if (!range) return false;
-    points = points->intersect(*range);
+  std::vector<int> outer;
+  for (int k = 0; k < static_cast<int>(statement_.indices.size()); ++k) {
+    if (k != index && depends_on(index, k)) outer.push_back(k);
   }
-  const auto proper =
-      scope.where(make_expr(DType::Bool, {}, Binary{BinaryOp::Ge, variable.hi, variable.lo}));
-  if (!points || !proper || points->is_empty()) return false;
-  return points->intersect(*proper).is_empty();
+  const sets::IslContext context(kQuota);
+  return sets::within_quota(context, [&] {
+    const AffineScope scope(context, "S", affine_loops(loops_), statement_.indices);
+    const Index& variable = statement_.indices[static_cast<std::size_t>(index)];
+    const isl::set points = domain_of(scope, outer);
+    const auto proper =
+        scope.where(make_expr(DType::Bool, {}, Binary{BinaryOp::Ge, variable.hi, variable.lo}));
+    check(proper.has_value(), "a range that is not affine");
+    return !points.is_empty() && points.intersect(*proper).is_empty();
+  });
 }
 
 std::optional<int> Extents::negative_range() const {
@@ -187,28 +196,28 @@ std::optional<std::vector<Interval>> Extents::written() const {
     if (box.size() == statement_.subscripts.size()) return box;
     box.clear();
   }
+  std::vector<int> chosen;
+  for (int k = 0; k < static_cast<int>(left.size()); ++k) {
+    if (left[static_cast<std::size_t>(k)]) chosen.push_back(k);
+  }
   const sets::IslContext context(kQuota);
-  const AffineScope scope(context, "S", affine_loops(loops_), statement_.indices);
-  std::optional<isl::set> domain = scope.loop_domain();
-  for (int k = 0; domain && k < static_cast<int>(left.size()); ++k) {
-    if (!left[static_cast<std::size_t>(k)]) continue;
-    const std::optional<isl::set> range = scope.index_range(k);
-    check(range.has_value(), "a range that is not affine");
-    domain = domain->intersect(*range);
-  }
-  for (const ExprPtr& condition : conditions) {
-    const std::optional<isl::set> cut = scope.where(condition);
-    check(cut.has_value(), "a condition that is not affine");
-    domain = domain->intersect(*cut);
-  }
-  check(domain.has_value(), "a loop that is not affine");
-  if (domain->is_empty()) return std::nullopt;
-  const isl::set elements =
-      scope.access("A", statement_.subscripts).relation.intersect_domain(*domain).range();
-  for (int d = 0; d < static_cast<int>(statement_.subscripts.size()); ++d) {
-    box.push_back({elements.dim_min_val(d).num_si(), elements.dim_max_val(d).num_si()});
-  }
-  return box;
+  return sets::within_quota(context, [&]() -> std::optional<std::vector<Interval>> {
+    const AffineScope scope(context, "S", affine_loops(loops_), statement_.indices);
+    isl::set domain = domain_of(scope, chosen);
+    for (const ExprPtr& condition : conditions) {
+      const std::optional<isl::set> cut = scope.where(condition);
+      check(cut.has_value(), "a condition that is not affine");
+      domain = domain.intersect(*cut);
+    }
+    if (domain.is_empty()) return std::nullopt;
+    const AffineAccess access = scope.access("A", statement_.subscripts);
+    check(access.exact(), "a left side that is not affine");
+    const isl::set elements = access.relation.intersect_domain(domain).range();
+    for (int d = 0; d < static_cast<int>(statement_.subscripts.size()); ++d) {
+      box.push_back({elements.dim_min_val(d).num_si(), elements.dim_max_val(d).num_si()});
+    }
+    return box;
+  });
 }
 
 }  // namespace tc::lang

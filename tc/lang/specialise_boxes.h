@@ -17,7 +17,8 @@ std::vector<bool> left_indices(const Statement& statement);
 std::vector<ExprPtr> left_conditions(const Statement& statement);
 bool is_scatter(const Statement& statement);
 
-/// Facts about one statement of a specialised def that hold without looking at conditions.
+/// Facts about the ranges of one statement of a specialised def, decided with intervals where they
+/// settle it and with isl otherwise. Throws sets::QuotaExceeded.
 class Extents {
 public:
   Extents(const Statement& statement, const std::vector<const ForLoop*>& loops);
