@@ -6,9 +6,8 @@
 //   Def       = (ident name, Param* params, Return* returns, Stmt* body)
 //   Param     = (bool is_const, Type type, ident name)
 //   Return    = (Type? type, ident name)
-//   Type      = (DType element, Expr* dims, bool has_dims)
-//   Stmt      = Comprehension(Lhs lhs, AssignOp op, Expr value, Equivalent? equivalent, Clause*
-//   where)
+//   Type      = (DType element, Expr* dims)
+//   Stmt      = Comprehension(Lhs lhs, AssignOp op, Expr value, Equivalent? equal, Clause* where)
 //             | CallStmt(ident* results, ident callee, Expr* arguments)
 //             | ForStmt(ident var, Expr begin, Expr end, Stmt* body)
 //   Lhs       = (ident tensor, Expr* subscripts, bool has_parentheses)

@@ -49,9 +49,7 @@ constexpr std::array<Spelling, 13> kKeywords = {{
     {"where", TokenKind::KwWhere},
 }};
 
-// Longer spellings before their prefixes. Assignments are found before these, except that `==` must
-// win over `=`.
-constexpr std::array<Spelling, 27> kSymbols = {{
+constexpr std::array<Spelling, 25> kSymbols = {{
     {"<=>", TokenKind::Equivalent},  {"->", TokenKind::Arrow},      {"<=", TokenKind::LessEqual},
     {">=", TokenKind::GreaterEqual}, {"==", TokenKind::EqualEqual}, {"!=", TokenKind::NotEqual},
     {"&&", TokenKind::AndAnd},       {"||", TokenKind::OrOr},       {"<", TokenKind::Less},
@@ -60,27 +58,69 @@ constexpr std::array<Spelling, 27> kSymbols = {{
     {"+", TokenKind::Plus},          {"-", TokenKind::Minus},       {"*", TokenKind::Star},
     {"/", TokenKind::Slash},         {"%", TokenKind::Percent},     {"(", TokenKind::LeftParen},
     {")", TokenKind::RightParen},    {"{", TokenKind::LeftBrace},   {"}", TokenKind::RightBrace},
-    {";", TokenKind::Semicolon},     {"=", TokenKind::Assign},      {"#", TokenKind::End},
+    {";", TokenKind::Semicolon},
 }};
 
-/// The reduction whose spelling without `=` is `text`; Assign: none.
-ast::AssignOp reduction_of(std::string_view text) {
-  if (text == "+") return ast::AssignOp::Add;
-  if (text == "*") return ast::AssignOp::Mul;
-  if (text == "min") return ast::AssignOp::Min;
-  if (text == "max") return ast::AssignOp::Max;
-  if (text == "argmin") return ast::AssignOp::ArgMin;
-  if (text == "argmax") return ast::AssignOp::ArgMax;
-  return ast::AssignOp::Assign;
+/// The reduction that a keyword begins; Assign: none.
+ast::AssignOp reduction_of(TokenKind keyword) {
+  switch (keyword) {
+  case TokenKind::KwMin: return ast::AssignOp::Min;
+  case TokenKind::KwMax: return ast::AssignOp::Max;
+  case TokenKind::KwArgMin: return ast::AssignOp::ArgMin;
+  case TokenKind::KwArgMax: return ast::AssignOp::ArgMax;
+  default: return ast::AssignOp::Assign;
+  }
 }
 
-/// True if some token or white space begins with `c`. `&` and `|` are no tokens alone, see
-/// Lexer::symbol().
+/// Longest keyword or type name; longer words are identifiers without a look at the tables.
+constexpr std::size_t kLongestWord = std::string_view("float8_e4m3fn").size();
+
+/// True if some token, white space or a comment begins with `c`. `&` and `|` are no tokens alone.
 bool begins_something(char c) {
-  if (is_word(c) || is_blank(c)) return true;
-  for (const Spelling& symbol : kSymbols)
-    if (symbol.text[0] == c && c != '&' && c != '|') return true;
-  return false;
+  return is_word(c) || is_blank(c) ||
+         std::string_view("<>!?:,.+-*/%(){};=#").find(c) != std::string_view::npos;
+}
+
+/// The symbol of one character; Error: none.
+TokenKind single_symbol(char c) {
+  switch (c) {
+  case '<': return TokenKind::Less;
+  case '>': return TokenKind::Greater;
+  case '!': return TokenKind::Not;
+  case '?': return TokenKind::Question;
+  case ':': return TokenKind::Colon;
+  case ',': return TokenKind::Comma;
+  case '.': return TokenKind::Dot;
+  case '+': return TokenKind::Plus;
+  case '-': return TokenKind::Minus;
+  case '*': return TokenKind::Star;
+  case '/': return TokenKind::Slash;
+  case '%': return TokenKind::Percent;
+  case '(': return TokenKind::LeftParen;
+  case ')': return TokenKind::RightParen;
+  case '{': return TokenKind::LeftBrace;
+  case '}': return TokenKind::RightBrace;
+  case ';': return TokenKind::Semicolon;
+  case '=': return TokenKind::Assign;
+  default: return TokenKind::Error;
+  }
+}
+
+/// The symbol of two characters; Error: none.
+TokenKind double_symbol(char first, char second) {
+  if (second == '=') {
+    switch (first) {
+    case '<': return TokenKind::LessEqual;
+    case '>': return TokenKind::GreaterEqual;
+    case '=': return TokenKind::EqualEqual;
+    case '!': return TokenKind::NotEqual;
+    default: return TokenKind::Error;
+    }
+  }
+  if (first == '-' && second == '>') return TokenKind::Arrow;
+  if (first == '&' && second == '&') return TokenKind::AndAnd;
+  if (first == '|' && second == '|') return TokenKind::OrOr;
+  return TokenKind::Error;
 }
 
 std::string shown(std::string_view text) {
@@ -175,8 +215,13 @@ Token Lexer::word() {
   while (is_word(at(position_)))
     ++position_;
   const std::string_view text = text_.substr(begin, position_ - begin);
-  const ast::AssignOp reduction = reduction_of(text);
-  if (reduction != ast::AssignOp::Assign && at(position_) == '=') {
+  if (text.size() > kLongestWord) return token(TokenKind::Identifier, begin);
+  if (text == "inf" || text == "nan") return token(TokenKind::Float, begin);
+  for (const Spelling& keyword : kKeywords) {
+    if (keyword.text != text) continue;
+    const ast::AssignOp reduction = reduction_of(keyword.kind);
+    if (reduction == ast::AssignOp::Assign || at(position_) != '=')
+      return token(keyword.kind, begin);
     ++position_;
     const bool init = at(position_) == '!';
     if (init) ++position_;
@@ -185,9 +230,6 @@ Token Lexer::word() {
     result.init = init;
     return result;
   }
-  if (text == "inf" || text == "nan") return token(TokenKind::Float, begin);
-  for (const Spelling& keyword : kKeywords)
-    if (keyword.text == text) return token(keyword.kind, begin);
   if (const std::optional<DType> type = dtype_from_name(text)) {
     Token result = token(TokenKind::TypeName, begin);
     result.dtype = *type;
@@ -241,19 +283,27 @@ Token Lexer::number(bool is_dimension) {
 
 Token Lexer::symbol() {
   const std::uint32_t begin = position_;
-  const std::string_view rest = text_.substr(position_, 3);
-  if ((rest[0] == '+' || rest[0] == '*') && rest.size() > 1 && rest[1] == '=') {
-    const bool init = rest.size() > 2 && rest[2] == '!';
+  const char first = at(position_);
+  const char second = at(position_ + 1);
+  if ((first == '+' || first == '*') && second == '=') {
+    const bool init = at(position_ + 2) == '!';
     position_ += init ? 3 : 2;
     Token result = token(TokenKind::Assign, begin);
-    result.op = reduction_of(rest.substr(0, 1));
+    result.op = first == '+' ? ast::AssignOp::Add : ast::AssignOp::Mul;
     result.init = init;
     return result;
   }
-  for (const Spelling& symbol : kSymbols) {
-    if (rest.substr(0, symbol.text.size()) != symbol.text) continue;
-    position_ += static_cast<std::uint32_t>(symbol.text.size());
-    return token(symbol.kind, begin);
+  if (first == '<' && second == '=' && at(position_ + 2) == '>') {
+    position_ += 3;
+    return token(TokenKind::Equivalent, begin);
+  }
+  if (const TokenKind kind = double_symbol(first, second); kind != TokenKind::Error) {
+    position_ += 2;
+    return token(kind, begin);
+  }
+  if (const TokenKind kind = single_symbol(first); kind != TokenKind::Error) {
+    ++position_;
+    return token(kind, begin);
   }
   return unexpected();
 }

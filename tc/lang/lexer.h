@@ -9,53 +9,18 @@
 
 namespace tc::lang {
 
+// clang-format off
 enum class TokenKind {
-  End,
-  Error,
-  Identifier,
-  Integer,
-  Float,
-  TypeName,
-  KwDef,
-  KwWhere,
-  KwIn,
-  KwExists,
-  KwFor,
-  KwPad,
-  KwMin,
-  KwMax,
-  KwArgMin,
-  KwArgMax,
-  KwTrue,
-  KwFalse,
-  KwConst,
+  End, Error,
+  Identifier, Integer, Float, TypeName,
+  KwDef, KwWhere, KwIn, KwExists, KwFor, KwPad, KwMin, KwMax, KwArgMin, KwArgMax, KwTrue, KwFalse, KwConst,
   Assign,  ///< `=` and every reduction, see Token::op and Token::init
-  Arrow,
-  Equivalent,
-  Less,
-  Greater,
-  LessEqual,
-  GreaterEqual,
-  EqualEqual,
-  NotEqual,
-  AndAnd,
-  OrOr,
-  Not,
-  Question,
-  Colon,
-  Comma,
-  Dot,
-  Plus,
-  Minus,
-  Star,
-  Slash,
-  Percent,
-  LeftParen,
-  RightParen,
-  LeftBrace,
-  RightBrace,
-  Semicolon,
+  Arrow, Equivalent,
+  Less, Greater, LessEqual, GreaterEqual, EqualEqual, NotEqual, AndAnd, OrOr,
+  Not, Question, Colon, Comma, Dot, Plus, Minus, Star, Slash, Percent,
+  LeftParen, RightParen, LeftBrace, RightBrace, Semicolon,
 };
+// clang-format on
 
 enum class LexicalError { UnexpectedCharacter, MalformedNumber };
 

@@ -31,7 +31,6 @@ void Parser::parse_header(ast::Def& def) {
   parse_list(def.params, [this] { return parse_param(); });
   parse_arrow();
   parse_list(def.returns, [this] { return parse_return(); });
-  if (!is(TokenKind::LeftBrace)) fail_expected("'{' to open the body");
 }
 
 /// A missing arrow is reported once; what stands where it should be is then read as if it were
@@ -95,7 +94,12 @@ ast::Type Parser::parse_type() {
 
 /// "{" { stmt } "}" with optional ";" anywhere between. Broken statements are left out.
 std::vector<ast::Stmt> Parser::parse_block(const std::string& owner) {
-  const Token open = expect(TokenKind::LeftBrace, " to open " + owner);
+  const Token open = token_;
+  if (!accept(TokenKind::LeftBrace)) {
+    report("E0110", token_.range,
+           fmt::format("expected '{{' to open {}, got {}", owner, describe(source_, token_)));
+    if (!starts_statement()) throw Abort{};
+  }
   std::vector<ast::Stmt> body;
   while (true) {
     while (accept(TokenKind::Semicolon)) {

@@ -137,7 +137,6 @@ ast::ForStmt Parser::parse_for() {
     loop.begin = expression();
     expect(TokenKind::Colon, " between the bounds of the loop");
     loop.end = expression();
-    if (!is(TokenKind::LeftBrace)) fail_expected("'{' to open the body of the loop");
   } catch (const Abort&) {
     broken = true;
     while (!is(TokenKind::LeftBrace) && !is(TokenKind::RightBrace) && !is(TokenKind::Semicolon) &&

@@ -143,8 +143,11 @@ void Parser::fail(const std::string& code, SourceRange range, const std::string&
 }
 
 void Parser::fail_expected(const std::string& expected) {
-  if (is(TokenKind::Slash) && ahead_.kind == TokenKind::Slash)
-    fail("E0110", SourceRange::join(token_.range, ahead_.range),
+  // `//`: the first slash was taken for a division, unless an expression begins with it.
+  const bool behind_slash =
+      last_kind_ == TokenKind::Slash && last_end_ == token_.range.begin && is(TokenKind::Slash);
+  if (behind_slash || (is(TokenKind::Slash) && ahead_.kind == TokenKind::Slash))
+    fail("E0110", {token_.range.begin - (behind_slash ? 1 : 0), token_.range.end},
          fmt::format("expected {}, got '//'; a comment starts with '#'", expected));
   fail("E0110", token_.range,
        fmt::format("expected {}, got {}", expected, describe(source_, token_)));
@@ -189,7 +192,7 @@ bool Parser::probe_statement(bool call_results) {
 }
 
 bool Parser::starts_statement() {
-  if (is(TokenKind::KwFor)) return true;
+  if (is(TokenKind::KwFor)) return ahead_.kind == TokenKind::Identifier;
   // A line that gives a keyword as a name is a statement too, to be reported.
   const bool misnamed = is_keyword(token_.kind) && token_.first_on_line;
   if (!is(TokenKind::Identifier) && !misnamed) return false;
