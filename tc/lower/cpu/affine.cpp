@@ -231,7 +231,39 @@ Interval Ranges::direct(const Affine& sum) const {
   return result;
 }
 
+/// min(a, b) + rest lies where a + rest and b + rest do; so do differences such as min(t + 6, n) -
+/// t become small.
+Interval Ranges::split(const Affine& sum, int depth) const {
+  const Interval whole = of_sum(sum);
+  if (depth == 0) return whole;
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const auto* node = std::get_if<Binary>(&sum.terms[i].atom->node);
+    if (!node || (node->op != BinaryOp::Min && node->op != BinaryOp::Max)) continue;
+    Affine rest = sum;
+    rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::int64_t factor = sum.terms[i].coefficient;
+    const auto with = [&](const ExprPtr& operand) {
+      Affine branch = affine(operand);
+      branch *= factor;
+      branch += rest;
+      return split(branch, depth - 1);
+    };
+    const Interval a = with(node->left);
+    const Interval b = with(node->right);
+    const bool lower = (node->op == BinaryOp::Min) == (factor > 0);
+    const Interval both = lower ? Interval{std::min(a.lo, b.lo), std::min(a.hi, b.hi)}
+                                : Interval{std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    return intersect(whole, both);
+  }
+  return whole;
+}
+
 Interval Ranges::of(const Affine& sum) const {
+  constexpr int kDepth = 3;
+  return split(sum, kDepth);
+}
+
+Interval Ranges::of_sum(const Affine& sum) const {
   Interval result = direct(sum);
   // Replace variables by begin + offset, the innermost (latest) first, and keep the better bound
   // each time.

@@ -84,6 +84,8 @@ private:
   };
   const Fact* find(int var) const;
   Interval direct(const Affine& sum) const;
+  Interval of_sum(const Affine& sum) const;
+  Interval split(const Affine& sum, int depth) const;
   Interval of_atom(const kernel::ExprPtr& atom) const;
   Affine binary(const kernel::Binary& node, const kernel::ExprPtr& expr) const;
   Affine divide(const kernel::Binary& node, const kernel::ExprPtr& expr) const;

@@ -135,7 +135,9 @@ void Nest::contribute(const Vectoriser& at, const State& state, const Place& pla
   }
   if (values.size() > 1) values = named(values, out);
   const Partial old = accumulators(state, place);
-  Partial next = combine_where(op_, context.mask.both(), old, values);
+  // Lanes past the end of a kept dim may accumulate anything: they are not stored.
+  const ExprPtr mask = plan_.vector_is_reduction() ? context.mask.both() : context.mask.condition;
+  Partial next = combine_where(op_, mask, old, values);
   if (next.size() > 1) next = named(next, out);
   const ExprPtr index = kernel::int_imm(slot(state, place));
   for (std::size_t t = 0; t < next.size(); ++t)
