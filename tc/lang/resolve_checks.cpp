@@ -12,18 +12,13 @@ namespace tc::lang {
 
 void DefResolver::check_reduction(const ast::Comprehension& source, const Statement& statement) {
   const bool is_arg = source.op == ast::AssignOp::ArgMin || source.op == ast::AssignOp::ArgMax;
-  const char* op = source.op == ast::AssignOp::ArgMin ? "argmin=" : "argmax=";
-  if (is_arg && !source.init)
-    error("E0220", source.op_range,
-          fmt::format("'{}' needs a '!': a position cannot go on from the one that the tensor "
-                      "holds; write '{}!'",
-                      op, op));
   std::vector<const Index*> reduced;
   for (const Index& index : statement.indices)
     if (!index.on_left) reduced.push_back(&index);
   if (is_arg && reduced.empty())
     error("E0221", source.op_range,
-          fmt::format("'{}' has no reduction index: every index is on the left", op));
+          fmt::format("'{}' has no reduction index: every index is on the left",
+                      source.op == ast::AssignOp::ArgMin ? "argmin=" : "argmax="));
   if (source.op != ast::AssignOp::Assign) return;
   for (const Index* index : reduced) {
     error("E0219", index->range,

@@ -206,8 +206,10 @@ void DefResolver::declare_returns() {
         state.has_type = state.has_rank = true;
       }
       id = add_tensor(std::move(tensor), state);
-      if (!declare(ret.name, {Symbol::Kind::Tensor, id, {}, nullptr}, "output"))
+      if (!declare(ret.name, {Symbol::Kind::Tensor, id, {}, nullptr}, "output")) {
         tensors_[id].poisoned = true;
+        misdeclared_outputs_.insert(ret.name.name);
+      }
     }
     def_.tensors[id].is_output = true;
     def_.tensors[id].output_position = static_cast<int>(def_.outputs.size());

@@ -85,6 +85,7 @@ TensorId DefResolver::target_of(const ast::Ident& ident) {
   const Symbol* symbol = find_symbol(ident.name);
   check(symbol != nullptr, "every written name is declared");
   if (symbol->kind != Symbol::Kind::Tensor) {
+    if (misdeclared_outputs_.count(ident.name)) return -1;  // E0202 has been given
     error("E0209", ident.range,
           fmt::format("{} cannot be assigned: it is no tensor", describe_name(ident.name)))
         .notes.push_back({symbol->range, "declared here"});
@@ -126,6 +127,7 @@ ExprPtr DefResolver::left_name(const ast::Ident& ident, const std::string& what)
   const Symbol* symbol = find_symbol(ident.name);
   const bool hidden = find_let(ident.name) >= 0 || (symbol && symbol->kind != Symbol::Kind::Const);
   if (hidden && !find_loop(ident.name)) {
+    if (const int let = find_let(ident.name); let >= 0) scope_->lets[let].used = true;
     error("E0203", ident.range,
           fmt::format(
               "index '{}' has the name of {}; rename the index, or write '{}+0' for that position",
@@ -375,6 +377,7 @@ void DefResolver::comprehension(const ast::Stmt& stmt, const ast::Comprehension&
   out.tensor = target_of(source.lhs.tensor);
   declare_lets(source.where);
   left_side(source.lhs, out.tensor, out);
+  const bool left_failed = errors_since(before);
   const Operand value = resolve(*source.value);
   std::vector<const ast::RangeClause*> ranges;
   first_clauses(source.where, ranges, out);
@@ -396,7 +399,7 @@ void DefResolver::comprehension(const ast::Stmt& stmt, const ast::Comprehension&
       contribute(out.tensor, contribution(value, source.op), source.value->range);
     return;
   }
-  check_reduction(source, out);
+  if (!left_failed) check_reduction(source, out);  // otherwise an index of the left may be missing
   if (out.tensor >= 0 && has_value && !def_.tensors[out.tensor].type_given)
     contribute(out.tensor, contribution(value, source.op), source.value->range);
   if (errors_since(before) || !has_value || out.tensor < 0 || tensors_[out.tensor].poisoned) {

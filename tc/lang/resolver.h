@@ -242,6 +242,8 @@ private:
   std::vector<ParamSlot> params_;
   std::vector<TensorState> tensors_;  ///< parallel to def_.tensors
   std::map<std::string, Symbol> symbols_;
+  std::unordered_set<std::string>
+      misdeclared_outputs_;  ///< names of outputs that mean something else
   std::unordered_map<const ast::Stmt*, Call> calls_;
   std::unordered_set<const Expr*>
       output_size_uses_;  ///< nodes that a new size of an output became, kept alive by the next
