@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -162,14 +163,18 @@ Diagnostic& DiagnosticSink::warning(std::string code, SourceRange range, std::st
 }
 
 std::vector<Diagnostic> DiagnosticSink::sorted() const {
-  std::vector<Diagnostic> result;
+  // Place first, then order of appearance.
+  std::vector<std::pair<std::uint32_t, std::size_t>> order;
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> seen;
-  for (const Diagnostic& diagnostic : diagnostics_)
+  for (std::size_t i = 0; i < diagnostics_.size(); ++i) {
+    const Diagnostic& diagnostic = diagnostics_[i];
     if (seen.emplace(diagnostic.code, diagnostic.range.begin, diagnostic.range.end).second)
-      result.push_back(diagnostic);
-  std::stable_sort(result.begin(), result.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return a.range.begin < b.range.begin;
-  });
+      order.emplace_back(diagnostic.range.begin, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Diagnostic> result;
+  for (const auto& [begin, position] : order)
+    result.push_back(diagnostics_[position]);
   return result;
 }
 
