@@ -61,8 +61,8 @@ Cluster merged(const Cluster& a, const Cluster& b, const std::vector<Match>& mat
 /// A launch costs about as much as 2^15 instances (5 µs). A task that owns few values of the
 /// members on which an operand does not depend reads that operand again for each of them; where it
 /// does not fit in a core's cache, every such read costs about 3 instances, divided by the values
-/// that share it (64 at most: a register or cache tile). So a chain of products over a short batch
-/// stays apart, and over a long one is fused.
+/// that share it, and nothing from 32 values on, when arithmetic hides it. So a chain of products
+/// over a short batch stays apart, and over a long one is fused.
 class FusionModel {
 public:
   FusionModel(const Scop& scop, std::int64_t tasks);

@@ -13,7 +13,8 @@ constexpr double kLaunch = 1 << 15;
 constexpr double kFarRead = 3;
 /// Elements that stay in a core's cache between two uses: 256 KiB of float32.
 constexpr double kCachedElements = 1 << 16;
-constexpr double kLargestTile = 64;
+/// Values that share one read of an operand from which on their arithmetic hides it.
+constexpr double kHidden = 32;
 
 }  // namespace
 
@@ -68,8 +69,9 @@ double FusionModel::statement_cost(const Cluster& cluster, std::size_t position,
       if (members.count(index) == 0)
         elements *= static_cast<double>(range(statement, index).extent());
     }
-    if (sharing <= 1 || elements <= kCachedElements) continue;
-    rereading += kFarRead / std::max(1.0, std::min({sharing, kLargestTile, tiles / tasks_}));
+    const double together = std::min(sharing, tiles / tasks_);
+    if (sharing > 1 && elements > kCachedElements && together < kHidden)
+      rereading += kFarRead / std::max(1.0, together);
   }
   return instances(statement, depth) / parallel * (1 + rereading);
 }

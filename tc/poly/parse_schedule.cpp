@@ -2,6 +2,7 @@
 #include <isl/aff.h>
 #include <isl/schedule_node.h>
 #include <isl/set.h>
+#include <isl/space.h>
 #include <isl/val.h>
 
 #include <algorithm>
@@ -174,7 +175,8 @@ private:
     const isl::multi_union_pw_aff partial = node.as<isl::schedule_node_band>().partial_schedule();
     const isl::union_pw_aff values = partial.at(member);
     const isl::space space = domains_[static_cast<std::size_t>(s)].space();
-    isl_pw_aff* piece = isl_union_pw_aff_extract_pw_aff(values.get(), space.copy());
+    isl_pw_aff* piece = isl_union_pw_aff_extract_pw_aff(
+        values.get(), isl_space_add_dims(isl_space_from_domain(space.copy()), isl_dim_out, 1));
     if (isl_pw_aff_isa_aff(piece) != isl_bool_true) {
       isl_pw_aff_free(piece);
       return std::nullopt;

@@ -7,6 +7,7 @@
 //   earlier one a violation kernel band       every dependence and every pair that shares a
 //   reduction must have the same values leaf              what is left has no order
 #include <isl/aff.h>
+#include <isl/set.h>
 #include <isl/union_map.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@ std::map<int, isl::set> domains_of(const Scop& scop, const Relations& relations)
     position[scop.statements[s].name] = static_cast<int>(s);
   std::map<int, isl::set> result;
   relations.domain.foreach_set([&](const isl::set& set) {
-    const auto found = position.find(set.space().range_tuple_id().name());
+    const auto found = position.find(isl_set_get_tuple_name(set.get()));
     check(found != position.end(), "domain of an unknown statement");
     result.emplace(found->second, set);
   });
