@@ -36,7 +36,6 @@ std::optional<Call> DefResolver::as_call(const ast::Stmt& stmt) const {
 
 void DefResolver::resolve_callee(Call& call) {
   const std::string& name = call.callee->name;
-  callee_failed_ = true;  // until it turns out well
   if (!program_.has(name)) {
     const std::string what = describe_name(name);
     error("E0206", call.callee->range,
