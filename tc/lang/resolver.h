@@ -32,7 +32,7 @@
 namespace tc::lang {
 
 /// Limits on what inlining may produce.
-inline constexpr int kMaxStatements = 20'000;
+inline constexpr int kMaxStatements = 4'000;
 inline constexpr int kMaxCallDepth = 100;
 
 /// A parameter of a def in textual order: where it went in the typed program.
