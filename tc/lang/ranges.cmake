@@ -1,6 +1,13 @@
 # Range inference, specialisation and the proofs; conversion to isl.
 set(TC_LANG_RANGES_SOURCES
   affine.cpp
+  preconditions.cpp
+  prove.cpp
+  prove_accesses.cpp
+  prove_initial.cpp
+  prove_model.cpp
+  prove_text.cpp
+  prove_writes.cpp
   ranges.cpp
   ranges_access.cpp
   ranges_form.cpp

@@ -171,7 +171,7 @@ private:
     if (tensor.is_param || known.poisoned) return;
     const bool scatter =
         std::any_of(statement.subscripts.begin(), statement.subscripts.end(), contains_read);
-    if (scatter) return record_scatter(statement);
+    if (scatter) return record_scatter(statement, ranges);
     const VariableRanges cut = narrowed(ranges, left_conditions(statement));
     Box box;
     std::set<int> assumed;
@@ -198,22 +198,28 @@ private:
     }
   }
 
-  /// A scatter writes nothing that is known; an annotation gives the box if nothing else did.
-  void record_scatter(const Statement& statement) {
+  /// A scatter writes nothing that is known. Where nothing else gave a box, the annotation does for
+  /// the gathered dimensions, and the ranges for the others.
+  void record_scatter(const Statement& statement, const VariableRanges& ranges) {
     const Tensor& tensor = def_.tensors[static_cast<std::size_t>(statement.tensor)];
     TensorBox& known = boxes_[static_cast<std::size_t>(statement.tensor)];
     if (known.box) return;
-    if (std::all_of(tensor.extent.begin(), tensor.extent.end(),
-                    [](const ExprPtr& e) { return e != nullptr; })) {
-      known.box = declared_box(tensor);
+    Box box;
+    for (std::size_t d = 0; d < statement.subscripts.size(); ++d) {
+      std::set<int> assumed;
+      const Form form = Form::of(statement.subscripts[d]);
+      const bool declared = tensor.extent[d] != nullptr;
+      box.lo.push_back(declared ? Form(0)
+                                : extreme(form, End::Smallest, ranges, std::nullopt, assumed));
+      box.hi.push_back(declared
+                           ? Form::of(tensor.extent[d])
+                           : extreme(form, End::Largest, ranges, std::nullopt, assumed) + Form(1));
+      if (box.lo.back().valid() && box.hi.back().valid()) continue;
+      // resolve() has reported a gathered dimension without a size.
+      known.poisoned = true;
       return;
     }
-    known.poisoned = true;
-    sink_.error("E0313", statement.range,
-                "nothing tells the size of '" + tensor.name +
-                    "': it is written only by a scatter; make it a parameter, annotate it in " +
-                    "the return list, or write it before, for example '" + tensor.name +
-                    "(i) = 0 where i in 0:N'");
+    known.box = std::move(box);
   }
 
   /// Conditions that cut the written elements: those on left-hand indices alone.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "tc/lang/prove_initial.h"
 #include "tc/lang/ranges.h"
 #include "tc/lang/specialise_boxes.h"
 #include "tc/lang/specialise_fold.h"
@@ -56,6 +57,7 @@ public:
     out_.sizes.clear();
     out_.consts.clear();
     out_.preconditions.clear();
+    mark_initial(out_, sink_);
     return std::move(out_);
   }
 
