@@ -156,11 +156,14 @@ ExprPtr to_expr(const Affine& sum) {
     ExprPtr product = kernel::mul(term.atom, kernel::int_imm(term.coefficient));
     result = result ? kernel::add(result, product) : product;
   }
-  if (!result) result = kernel::int_imm(0);
+  // Without a positive term the constant comes first, so that nothing is subtracted from 0.
+  const bool constant_first = !result;
+  if (constant_first) result = kernel::int_imm(sum.constant);
   for (const auto& term : sum.terms) {
     if (term.coefficient >= 0) continue;
     result = kernel::sub(result, kernel::mul(term.atom, kernel::int_imm(-term.coefficient)));
   }
+  if (constant_first) return result;
   if (sum.constant < 0) return kernel::sub(result, kernel::int_imm(-sum.constant));
   return kernel::add(result, kernel::int_imm(sum.constant));
 }
@@ -390,6 +393,12 @@ Affine Ranges::affine(const ExprPtr& expr) const {
     if (negated->op == kernel::UnaryOp::Negate) {
       result = affine(negated->operand);
       result *= -1;
+      return result;
+    }
+  } else if (const auto* v = as_var(expr)) {
+    const Fact* fact = find(v->var.id);
+    if (fact && fact->interval.lo == fact->interval.hi) {
+      result.constant = fact->interval.lo;
       return result;
     }
   }

@@ -159,10 +159,31 @@ StmtPtr Nest::loop(std::size_t level, State state) {
   return spans(level, state, begin, end);
 }
 
+/// Gives a bound that is no constant or variable a name, and keeps what is known of it.
+ExprPtr Nest::named_bound(const std::string& name, const ExprPtr& bound,
+                          std::vector<StmtPtr>& out) {
+  if (constant_of(bound) || std::holds_alternative<kernel::VarRef>(bound->node)) return bound;
+  const kernel::Var var = names_.variable(name);
+  out.push_back(kernel::make_stmt(kernel::Let{var, bound}));
+  ranges_.set(var.id, ranges_.of(bound), bound, Interval::point(0));
+  return kernel::var_ref(var);
+}
+
 StmtPtr Nest::enter(std::size_t level, State state, Span span) {
+  const int d = plan_.layout.order[level];
   span.bound = true;
-  state.spans[plan_.layout.order[level]] = std::move(span);
-  return descend(level + 1, std::move(state));
+  std::vector<StmtPtr> out;
+  if (span.tail) {
+    const int lanes = plan_.lanes_of(d);
+    const ExprPtr base = kernel::add(span.base, constant(std::int64_t{span.count - 1} * lanes));
+    const ExprPtr below = lanes_below(base, span.limit, lanes, ranges_);
+    const kernel::Var mask = names_.variable("in_" + op_.dims[d].var.name, below->type);
+    out.push_back(kernel::make_stmt(kernel::Let{mask, below}));
+    span.mask = kernel::var_ref(mask);
+  }
+  state.spans[d] = std::move(span);
+  out.push_back(descend(level + 1, std::move(state)));
+  return kernel::block(std::move(out));
 }
 
 /// `count` spans of `width` from `begin` on; `most`: an upper bound of count.
@@ -191,8 +212,7 @@ StmtPtr Nest::stepped(std::size_t dim, const ExprPtr& begin, const ExprPtr& end,
       kernel::For{var, begin, end, step, kernel::ForKind::Serial, body(kernel::var_ref(var))});
 }
 
-StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin,
-                    const ExprPtr& end) {
+StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin, ExprPtr end) {
   const int d = plan_.layout.order[level];
   const std::int64_t width = plan_.width(d);
   ExprPtr extent = ranges_.simplify(kernel::sub(end, begin));
@@ -201,14 +221,17 @@ StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin,
   const int unroll = plan_.layout.unroll[d];
   if (width == 1)
     return stepped(d, begin, end, 1, most,
-                   [&](ExprPtr base) { return enter(level, state, {base, 1, end}); });
-  const auto full = [&](ExprPtr base) { return enter(level, state, {base, unroll, end}); };
+                   [&](ExprPtr base) { return enter(level, state, Span{base, 1, end}); });
+  const auto full = [&](ExprPtr base) { return enter(level, state, Span{base, unroll, end}); };
   const auto known = constant_of(extent);
   if (plan_.overrun[d] && !(known && *known % width == 0)) {
-    const ExprPtr rounded = kernel::add(extent, constant(width - 1));
+    std::vector<StmtPtr> out;
+    end = named_bound("end_" + op_.dims[d].var.name, end, out);
+    const ExprPtr rounded = kernel::add(kernel::sub(end, begin), constant(width - 1));
     const ExprPtr count =
         ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, rounded, constant(width)));
-    return counted(d, begin, count, width, ceil_div(most, width), full);
+    out.push_back(counted(d, begin, count, width, ceil_div(most, width), full));
+    return kernel::block(std::move(out));
   }
   std::vector<StmtPtr> out;
   if (known) {
@@ -218,11 +241,14 @@ StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin,
     if (*known > count * width) rest(level, state, from, end, out);
     return kernel::block(std::move(out));
   }
+  const bool maybe_empty = ranges_.of(extent).lo < 0;
+  end = named_bound("end_" + op_.dims[d].var.name, end, out);
   if (most < width) {  // never a full span
     rest(level, state, begin, end, out);
     return kernel::block(std::move(out));
   }
-  if (ranges_.of(extent).lo < 0) extent = kernel::binary(BinaryOp::Max, extent, constant(0));
+  extent = ranges_.simplify(kernel::sub(end, begin));
+  if (maybe_empty) extent = kernel::binary(BinaryOp::Max, extent, constant(0));
   const kernel::Var count = names_.variable("n" + op_.dims[d].var.name);
   out.push_back(kernel::make_stmt(kernel::Let{
       count, ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, extent, constant(width)))}));
@@ -242,29 +268,35 @@ void Nest::rest(std::size_t level, const State& state, const ExprPtr& begin, con
   const auto extent = constant_of(ranges_.simplify(kernel::sub(end, begin)));
   if (extent) {  // one span that fits exactly
     const int count = static_cast<int>(ceil_div(*extent, lanes));
-    out.push_back(enter(level, state, {begin, count, end, *extent % lanes != 0}));
+    out.push_back(enter(level, state, Span{begin, count, end, *extent % lanes != 0}));
     return;
   }
-  const auto one = [&](ExprPtr base) { return enter(level, state, {base, 1, end, lanes > 1}); };
+  const auto one = [&](ExprPtr base) { return enter(level, state, Span{base, 1, end, lanes > 1}); };
   if (unroll == 1) {
     const ExprPtr any = kernel::binary(BinaryOp::Lt, begin, end);
     out.push_back(kernel::make_stmt(kernel::If{any, one(begin), nullptr}));
     return;
   }
+  // Loops count from 0, so that the place within a span stays visible to divisions by the span.
   ExprPtr from = begin;
+  const auto loop_over = [&](const ExprPtr& count, int places, std::int64_t most, auto body) {
+    out.push_back(counted(d, from, count, std::int64_t{places} * lanes, most, body));
+  };
+  const auto left = [&] { return ranges_.simplify(kernel::sub(end, from)); };
   constexpr int kShort = 4;  // rows of the span between a tall one and single rows
   if (lanes == 1 && unroll >= 2 * kShort) {
     const kernel::Var count = names_.variable("n" + op_.dims[d].var.name);
-    const ExprPtr left = kernel::sub(end, begin);
-    out.push_back(kernel::make_stmt(kernel::Let{
-        count, ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, left, constant(kShort)))}));
+    out.push_back(kernel::make_stmt(
+        kernel::Let{count, kernel::binary(BinaryOp::FloorDiv, left(), constant(kShort))}));
     ranges_.set(count.id, {0, unroll / kShort});
-    out.push_back(counted(d, from, kernel::var_ref(count), kShort, unroll / kShort,
-                          [&](ExprPtr base) { return enter(level, state, {base, kShort, end}); }));
+    loop_over(kernel::var_ref(count), kShort, unroll / kShort,
+              [&](ExprPtr base) { return enter(level, state, Span{base, kShort, end}); });
     const ExprPtr done = kernel::mul(kernel::var_ref(count), constant(kShort));
     from = ranges_.simplify(kernel::add(from, done));
   }
-  out.push_back(stepped(d, from, end, lanes, std::int64_t{unroll} * lanes, one));
+  const ExprPtr up = kernel::add(left(), constant(lanes - 1));
+  loop_over(ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, up, constant(lanes))), 1, unroll,
+            one);
 }
 
 }  // namespace tc::lower::cpu

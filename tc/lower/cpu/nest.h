@@ -76,9 +76,10 @@ private:
   struct Span {
     kernel::ExprPtr base;
     int count = 1;
-    kernel::ExprPtr limit;  ///< end of the dim
-    bool tail = false;      ///< the last vector is partial
-    bool bound = false;
+    kernel::ExprPtr limit;           ///< end of the dim
+    bool tail = false;               ///< the last vector is partial
+    bool bound = false;              ///< false: the nest has not reached the dim yet
+    kernel::ExprPtr mask = nullptr;  ///< of the last vector of a tail
   };
   struct Guard {
     kernel::ExprPtr condition;
@@ -103,7 +104,9 @@ private:
   kernel::StmtPtr descend(std::size_t level, State state);
   kernel::StmtPtr loop(std::size_t level, State state);
   kernel::StmtPtr spans(std::size_t level, const State& state, const kernel::ExprPtr& begin,
-                        const kernel::ExprPtr& end);
+                        kernel::ExprPtr end);
+  kernel::ExprPtr named_bound(const std::string& name, const kernel::ExprPtr& bound,
+                              std::vector<kernel::StmtPtr>& out);
   void rest(std::size_t level, const State& state, const kernel::ExprPtr& begin,
             const kernel::ExprPtr& end, std::vector<kernel::StmtPtr>& out);
   kernel::StmtPtr enter(std::size_t level, State state, Span span);

@@ -73,8 +73,7 @@ Nest::Context Nest::context(const Vectoriser& at, const State& state, const Plac
     const ExprPtr base = kernel::add(span.base, kernel::int_imm(std::int64_t{place[d]} * lanes));
     const ExprPtr value = lanes > 1 ? kernel::add(base, kernel::var_ref(lane_)) : base;
     result.point.emplace_back(op_.dims[d].var.id, value);
-    if (span.tail && place[d] == span.count - 1)
-      result.mask.tail = lanes_below(base, span.limit, lanes, ranges_);
+    if (span.tail && place[d] == span.count - 1) result.mask.tail = span.mask;
     if (phase != Phase::FinishRounded || !plan_.overrun[d]) continue;
     if (lanes > 1)
       require(result.mask.condition, lanes_below(base, span.limit, lanes, ranges_));

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layout for one operation from its accesses, by a small cost model. Internal to the room.
+//
+// Cost of a candidate = cycles per point of the innermost body, a register tile of places:
+//
+//   cycles = max(loads / 2, stores, arithmetic / 2, chain) + 1 for the loop        chain: 4 while a
+//   reduction runs, the latency of an FMA loads, stores: each access counts once per different
+//   combination of the places of the dims it depends on (reuse), weighted
+//     1 contiguous in the vector dim (2 reversed), 1/2 the same for all lanes, 1.5 per lane else;
+//     accesses that do not depend on the loops of a reduction are outside of it and count by its
+//     length
+//   per point: divided by places * lanes * utilisation; utilisation = what partial spans and
+//   vectors waste
+//
+// Candidates: vector dims (and none), factors of the vector dim and of at most two kept dims,
+// within the vector registers: accumulators + operands held at once + 1. The cheapest wins, the
+// first among equals.
+#pragma once
+
+#include "tc/lower/cpu/op_info.h"
+#include "tc/support/options.h"
+#include "tc/support/target.h"
+
+namespace tc::lower::cpu {
+
+/// One load or store as the model sees it.
+struct Access {
+  kernel::BufferPtr buffer;
+  bool is_store = false;
+  std::vector<std::int64_t> stride;  ///< per dim, in elements
+  std::vector<bool> irregular;       ///< per dim: no constant stride
+
+  bool depends(std::size_t dim) const { return stride[dim] != 0 || irregular[dim]; }
+};
+std::vector<Access> accesses_of(const tile::Op& op, const OpInfo& info);
+
+/// Bits of the widest element type that the values of an operation are computed in.
+int compute_bits(const tile::Op& op);
+/// Vector bits that options and target agree on; 1: scalar code.
+int vector_bits(const MappingOptions& options, const Target& target);
+
+struct LayoutChoice {
+  tile::Layout layout;
+  double cost = 0;  ///< cycles per point
+};
+LayoutChoice choose_layout(const tile::Op& op, const Ranges& outer, const MappingOptions& options,
+                           const Target& target);
+
+}  // namespace tc::lower::cpu
