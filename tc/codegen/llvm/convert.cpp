@@ -138,17 +138,17 @@ Value* bfloat16_bits(Builder& b, Value* value) {
 }
 
 /// float64 -> float32 rounded to odd: a second rounding, to a format of at most 22 mantissa bits,
-/// then gives what one rounding from float64 would.
+/// then gives what one rounding from float64 would. An inexact result is cut toward zero and its
+/// last bit set.
 Value* to_float_odd(Builder& b, Value* value) {
-  llvm::Type* i64 = b.getInt64Ty();
-  constexpr std::uint64_t kDropped = (std::uint64_t{1} << 29) - 1;
-  Value* pattern = b.CreateBitCast(value, like(value, i64));
-  Value* low = b.CreateAnd(pattern, constant(value, i64, kDropped));
-  Value* kept = b.CreateAnd(pattern, constant(value, i64, ~kDropped));
-  Value* sticky = b.CreateSelect(b.CreateICmpNE(low, constant(value, i64, 0)),
-                                 constant(value, i64, kDropped + 1), constant(value, i64, 0));
-  Value* odd = b.CreateBitCast(b.CreateOr(kept, sticky), value->getType());
-  return b.CreateFPTrunc(odd, like(value, b.getFloatTy()));
+  llvm::Type* i32 = b.getInt32Ty();
+  Value* nearest = b.CreateFPTrunc(value, like(value, b.getFloatTy()));
+  Value* back = b.CreateFPExt(nearest, value->getType());
+  Value* beyond = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
+                                  b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value));
+  Value* inexact = b.CreateFCmpONE(back, value);
+  Value* cut = b.CreateSub(as_int32(b, nearest), b.CreateZExt(beyond, like(value, i32)));
+  return as_float(b, b.CreateOr(cut, b.CreateZExt(inexact, like(value, i32))));
 }
 
 Value* to_narrow_float(Builder& b, const Facts& facts, DType storage, Value* value) {

@@ -66,6 +66,12 @@ Result<std::shared_ptr<Machine>, Rejection> make_machine(const Target& target,
     return Rejection{RejectionKind::TargetMissing,
                      fmt::format("no code generator for '{}': {}", target.arch, error)};
   const std::string cpu = target.arch == "aarch64" ? "generic" : target.arch;
+  // Asked of a generic subtarget, because one of an unknown CPU complains on the terminal.
+  const std::unique_ptr<llvm::MCSubtargetInfo> generic(
+      found->createMCSubtargetInfo(triple, "", ""));
+  if (!generic->isCPUStringValid(cpu))
+    return Rejection{RejectionKind::TargetMissing,
+                     fmt::format("unknown CPU '{}' for {}", target.arch, triple)};
 
   llvm::TargetOptions options;
   // Only operations that carry the flag `contract` become fused multiply-adds.
@@ -78,9 +84,6 @@ Result<std::shared_ptr<Machine>, Rejection> make_machine(const Target& target,
                                                    llvm::CodeGenOptLevel::Default));
   check(machine->target != nullptr, "LLVM makes a target machine for a target that it found");
   const llvm::MCSubtargetInfo& subtarget = *machine->target->getMCSubtargetInfo();
-  if (!subtarget.isCPUStringValid(cpu))
-    return Rejection{RejectionKind::TargetMissing,
-                     fmt::format("unknown CPU '{}' for {}", target.arch, triple)};
   Facts& facts = machine->facts;
   facts.x86 = machine->target->getTargetTriple().isX86();
   facts.half_conversion = !facts.x86 || subtarget.checkFeatures("+f16c");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -45,6 +46,9 @@ void* import_address(llvm::StringRef name) {
     return address_of(static_cast<void* (*)(void*, const void*, std::size_t)>(&std::memmove));
   if (name == "memset")
     return address_of(static_cast<void* (*)(void*, int, std::size_t)>(&std::memset));
+  // What LLVM calls where the machine has no fused multiply-add.
+  if (name == "fma") return address_of(static_cast<double (*)(double, double, double)>(&std::fma));
+  if (name == "fmaf") return address_of(static_cast<float (*)(float, float, float)>(&std::fma));
   if (name.starts_with("_ZGV"))
     return vector_math_library() ? dlsym(vector_math_library(), name.str().c_str()) : nullptr;
   if (!name.consume_front("tc_math_")) return nullptr;
