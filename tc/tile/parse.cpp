@@ -103,7 +103,7 @@ private:
   }
 
   Node node() {
-    if (in_.accept("local")) return Local{in_.define_buffer(kernel::Space::Local, -1)};
+    if (in_.accept("alloc")) return Local{in_.define_buffer(kernel::Space::Local, -1)};
     if (in_.accept("barrier")) return Barrier{in_.name()};
     if (in_.accept("loop")) return loop();
     const auto kind = kind_from(in_.peek().text);

@@ -46,7 +46,7 @@ private:
                      [&](const Op& op) { operation(op, names); },
                      [&](const std::shared_ptr<const Loop>& loop) { this->loop(*loop, names); },
                      [&](const Local& local) {
-                       line("local " + print_buffer(*local.buffer, kernel::Space::Local, names));
+                       line("alloc " + print_buffer(*local.buffer, kernel::Space::Local, names));
                      },
                      [&](const Barrier& barrier) { line("barrier " + barrier.scope); },
                  },

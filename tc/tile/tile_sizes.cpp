@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kSingleTaskPoints = 20000;
 constexpr std::int64_t kMinTaskPoints = 5000;
+constexpr std::int64_t kHeavyPoints = 1000;
 constexpr std::int64_t kTransposeCap = 64;
 constexpr std::int64_t kColumns = 256;
 constexpr std::int64_t kRowTiles = 16;
@@ -64,8 +65,12 @@ public:
     std::int64_t wanted = options_.tasks > 0 ? options_.tasks : 4 * std::max(target_.cores, 1);
     if (options_.tasks == 0)
       wanted = std::min(wanted, std::max<std::int64_t>(total / kMinTaskPoints, 1));
-    while (tasks(sizes) < wanted &&
-           (product && halve_largest(*product, sizes) ? true : halve(sizes))) {
+    // Where an element of the band is much work, its place in memory does not matter.
+    const Sizes minimum =
+        total / tasks(Sizes(sizes.size(), 1)) > kHeavyPoints ? Sizes(sizes.size(), 1) : minimum_;
+    while (tasks(sizes) < wanted) {
+      if (product && halve_largest(*product, sizes)) continue;
+      if (!halve(sizes, minimum)) break;
     }
     round(product, sizes);
     return sizes;
@@ -234,13 +239,14 @@ private:
 
   static std::int64_t half(std::int64_t size) { return (size + 1) / 2; }
 
-  bool can_halve(const Sizes& sizes, std::size_t m) const {
-    return !fixed_[m] && sizes[m] > 1 && half(sizes[m]) >= minimum_[m];
+  bool can_halve(const Sizes& sizes, std::size_t m, const Sizes& minimum) const {
+    return !fixed_[m] && sizes[m] > 1 && half(sizes[m]) >= minimum[m];
   }
 
-  bool halve(Sizes& sizes) const {
+  /// Halves the outermost member that is not at its minimum; false if all are.
+  bool halve(Sizes& sizes, const Sizes& minimum) const {
     for (std::size_t m = 0; m < sizes.size(); ++m) {
-      if (!can_halve(sizes, m)) continue;
+      if (!can_halve(sizes, m, minimum)) continue;
       sizes[m] = half(sizes[m]);
       return true;
     }
@@ -253,7 +259,7 @@ private:
       const auto in = [&](const std::vector<std::size_t>& list) {
         return std::find(list.begin(), list.end(), m) != list.end();
       };
-      if (in(product.rows) || in(product.columns) || !can_halve(sizes, m)) continue;
+      if (in(product.rows) || in(product.columns) || !can_halve(sizes, m, minimum_)) continue;
       sizes[m] = half(sizes[m]);
       return true;
     }
@@ -267,7 +273,7 @@ private:
     for (const auto* members : {columns_first ? &product.columns : &product.rows,
                                 columns_first ? &product.rows : &product.columns}) {
       for (const auto m : *members) {
-        if (!can_halve(sizes, m)) continue;
+        if (!can_halve(sizes, m, minimum_)) continue;
         sizes[m] = half(sizes[m]);
         return true;
       }
@@ -376,33 +382,47 @@ private:
     }
   }
 
+  struct Need {
+    std::int64_t local = 0, near = 0;
+  };
+  Need need(const Sizes& sizes) const {
+    const GroupFrame frame = make_frame(scop_, group_, context_.counters, sizes);
+    Need result;
+    for (const int tensor : bounded_)
+      result.local = saturating_add(result.local, bytes(frame, tensor));
+    for (const int tensor : reused_)
+      result.near = saturating_add(result.near, bytes(frame, tensor));
+    return result;
+  }
+
+  /// Halves until everything fits. What is needed never grows on the way, so the first fitting
+  /// sizes are found by bisection.
   void fit(Sizes& sizes) const {
     const std::int64_t limit = local_limit(options_, target_);
     const std::int64_t near_limit =
         std::max(target_.l2_bytes / 2, 2 * std::min(smallest_reused_, std::int64_t{1} << 60));
-    while (true) {
-      const GroupFrame frame = make_frame(scop_, group_, context_.counters, sizes);
-      std::int64_t local = 0;
-      std::int64_t all = 0;
-      for (const int tensor : bounded_)
-        local = saturating_add(local, bytes(frame, tensor));
-      for (const int tensor : reused_)
-        all = saturating_add(all, bytes(frame, tensor));
-      if (local <= limit && all <= near_limit) return;
-      if (!shrink(sizes, local > limit)) return;
-    }
-  }
-
-  /// Halves for space; temporaries may ask for runs shorter than the minimum.
-  bool shrink(Sizes& sizes, bool for_locals) const {
-    if (halve(sizes)) return true;
-    if (!for_locals) return false;
-    for (std::size_t m = sizes.size(); m-- > 0;) {
-      if (fixed_[m] || sizes[m] <= 1) continue;
-      sizes[m] = half(sizes[m]);
-      return true;
-    }
-    return false;
+    const auto first = [&](const std::vector<Sizes>& steps, auto fits) {
+      std::size_t lo = 0;
+      std::size_t hi = steps.size() - 1;
+      while (lo < hi) {
+        const std::size_t middle = (lo + hi) / 2;
+        if (fits(need(steps[middle])))
+          hi = middle;
+        else
+          lo = middle + 1;
+      }
+      return steps[hi];
+    };
+    if (bounded_.empty() && reused_.empty()) return;
+    std::vector<Sizes> steps{sizes};
+    while (halve(sizes, minimum_))
+      steps.push_back(sizes);
+    sizes = first(steps, [&](const Need& n) { return n.local <= limit && n.near <= near_limit; });
+    // Temporaries may ask for runs shorter than the minimum.
+    steps = {sizes};
+    while (halve(sizes, Sizes(sizes.size(), 1)))
+      steps.push_back(sizes);
+    sizes = first(steps, [&](const Need& n) { return n.local <= limit; });
   }
 
   /// Multiple of `unit` nearest to the size, at least one; sizes below one unit stay.

@@ -74,7 +74,8 @@ Built build_text(const std::string& text, const Shapes& shapes, const MappingOpt
   for (int run = 0; run < 3; ++run) {
     const auto start = std::chrono::steady_clock::now();
     auto program = build(built.scop, built.schedule, built.placement, options, machine());
-    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - start;
     if (!program) throw std::runtime_error(program.error().to_string());
     built.program = std::move(*program);
     built.build_ms = std::min(built.build_ms, spent.count());

@@ -17,21 +17,23 @@ namespace tc::tile::testing {
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
 struct Built {
-  lang::TypedDef def;         ///< specialised
+  lang::TypedDef def;  ///< specialised
   poly::Scop scop;
   poly::Schedule schedule;
   Placement placement;
   Program program;
-  double build_ms = 0;        ///< of tile::build alone, the fastest of three
+  double build_ms = 0;  ///< of tile::build alone, the fastest of three
 };
 
 /// A two-core machine with AVX-512 and 1 MiB of L2 per core.
 tc::Target machine();
 
-/// The first def of `text` for tensor parameters of the given shapes. Throws std::runtime_error with what went wrong.
+/// The first def of `text` for tensor parameters of the given shapes. Throws std::runtime_error
+/// with what went wrong.
 Built build_text(const std::string& text, const Shapes& shapes, const MappingOptions& options = {},
                  const lang::Bindings& known = {});
-Program tile_text(const std::string& text, const Shapes& shapes, const MappingOptions& options = {});
+Program tile_text(const std::string& text, const Shapes& shapes,
+                  const MappingOptions& options = {});
 
 /// Operations of a kernel in textual order, those in loops included.
 std::vector<const Op*> operations(const Kernel& kernel);

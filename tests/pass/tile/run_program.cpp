@@ -5,74 +5,25 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <random>
 #include <stdexcept>
 
-#include "../../unit/lower_cpu/evaluate.h"
+#include "evaluate.h"
 #include "tc/support/check.h"
 #include "tc/tile/structure.h"
 
 namespace tc::tile::testing {
 namespace {
 
-using test::Scalar;
-using test::Storage;
-using Index = std::vector<std::int64_t>;
-
-void for_each_index(const std::vector<std::int64_t>& extents, const std::function<void(const Index&)>& f) {
-  Index index(extents.size(), 0);
-  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return;
-  while (true) {
-    f(index);
-    std::size_t d = extents.size();
-    while (d > 0 && ++index[d - 1] == extents[d - 1])
-      index[--d] = 0;
-    if (d == 0) return;
-  }
-}
-
-Storage poisoned(kernel::BufferPtr buffer) {
-  std::mt19937 random(1);
-  Storage storage(std::move(buffer));
-  test::fill(storage, test::Fill::Poison, random);
-  return storage;
-}
-
-void set(Storage& storage, const lang::Value& value) {
-  std::size_t at = 0;
-  for_each_index(value.shape, [&](const Index& index) {
-    Scalar s;
-    if (is_float(value.type))
-      s.f = value.real[at];
-    else
-      s.i = value.integer[at];
-    ++at;
-    storage.write(index, s);
-  });
-}
-
-lang::Value get(const Storage& storage) {
-  lang::Value value = lang::Value::zeros(storage.buffer->type, storage.buffer->extents);
-  std::size_t at = 0;
-  for_each_index(value.shape, [&](const Index& index) {
-    const Scalar s = storage.read(index);
-    if (is_float(value.type))
-      value.real[at] = s.f;
-    else
-      value.integer[at] = s.i;
-    ++at;
-  });
-  return value;
-}
+using MemoryMap = std::map<int, Memory>;
 
 /// One launch.
 class Execution {
 public:
-  Execution(const Kernel& kernel, test::Memory& memory, bool reverse)
+  Execution(const Kernel& kernel, MemoryMap& memory, bool reverse)
       : kernel_(kernel), reverse_(reverse) {
     env_.memory = &memory;
   }
-  void set(const kernel::Var& var, std::int64_t value) { env_.vars[var.id] = {{0, value}}; }
+  void set(const kernel::Var& var, std::int64_t value) { env_.vars[var.id] = value; }
 
   void grid(std::size_t level) {
     if (level == kernel_.grid.size()) return list(kernel_.body);
@@ -92,7 +43,7 @@ private:
     for (const auto& node : nodes) {
       if (const auto* op = std::get_if<Op>(&node)) operation(*op);
       if (const auto* local = std::get_if<Local>(&node))
-        env_.memory->insert_or_assign(local->buffer->id, poisoned(local->buffer));
+        env_.memory->insert_or_assign(local->buffer->id, Memory(local->buffer));
       if (const auto* node_loop = std::get_if<std::shared_ptr<const Loop>>(&node)) {
         const auto& loop = **node_loop;
         const std::int64_t end = env_.integer(loop.end);
@@ -127,7 +78,7 @@ private:
     });
   }
 
-  Scalar value(const kernel::ExprPtr& expr) const { return env_.evaluate(expr).at(0); }
+  Scalar value(const kernel::ExprPtr& expr) const { return env_.evaluate(expr); }
 
   Index index(const Target& target) const {
     Index result;
@@ -135,7 +86,7 @@ private:
       result.push_back(env_.integer(subscript));
     return result;
   }
-  Storage& storage(const Target& target) { return env_.memory->at(target.buffer->id); }
+  Memory& storage(const Target& target) { return env_.memory->at(target.buffer->id); }
 
   void operation(const Op& op) {
     if (op.from_identity)
@@ -176,8 +127,8 @@ private:
     const Target& target = op.targets[0];
     const Index at = index(target);
     const DType type = compute_type(target.buffer->type);
-    storage(target).write(at, test::binary(kOps[static_cast<int>(*op.combine)], type,
-                                           storage(target).read(at), value(target.value)));
+    storage(target).write(at, apply(kOps[static_cast<int>(*op.combine)], type,
+                                    storage(target).read(at), value(target.value)));
   }
 
   void better(const Op& op) {
@@ -204,7 +155,7 @@ private:
 
   const Kernel& kernel_;
   bool reverse_;
-  test::Environment env_;
+  Environment env_;
 };
 
 class Call {
@@ -213,15 +164,15 @@ public:
     memory_.resize(program.arguments.size());
   }
 
-  std::vector<Storage> memory_;   ///< by argument; the buffer is that of the kernel launched first
+  std::vector<Memory> memory_;  ///< by argument; the buffer is that of the kernel launched first
 
-  void prepare(const std::function<void(const kernel::Argument&, Storage&)>& initialise) {
+  void prepare(const std::function<void(const kernel::Argument&, Memory&)>& initialise) {
     steps(program_.steps, [&](const kernel::Launch& launch) {
       const auto& kernel = program_.kernels[static_cast<std::size_t>(launch.kernel)];
       for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
         const auto a = static_cast<std::size_t>(launch.arguments[i]);
         if (memory_[a].buffer) continue;
-        memory_[a] = poisoned(kernel.buffers[i]);
+        memory_[a] = Memory(kernel.buffers[i]);
         initialise(program_.arguments[a], memory_[a]);
       }
     });
@@ -232,7 +183,8 @@ public:
   }
 
 private:
-  void steps(const std::vector<kernel::Step>& list, const std::function<void(const kernel::Launch&)>& f) {
+  void steps(const std::vector<kernel::Step>& list,
+             const std::function<void(const kernel::Launch&)>& f) {
     for (const auto& step : list) {
       if (const auto* launch = std::get_if<kernel::Launch>(&step.node)) {
         f(*launch);
@@ -241,7 +193,7 @@ private:
       const auto& loop = std::get<kernel::Loop>(step.node);
       const std::int64_t hi = host_.integer(loop.hi);
       for (std::int64_t v = host_.integer(loop.lo); v < hi; ++v) {
-        host_.vars[loop.counter.id] = {{0, v}};
+        host_.vars[loop.counter.id] = v;
         steps(loop.body, f);
       }
     }
@@ -249,9 +201,9 @@ private:
 
   void launch(const kernel::Launch& launch) {
     const auto& kernel = program_.kernels[static_cast<std::size_t>(launch.kernel)];
-    test::Memory memory;
+    MemoryMap memory;
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      Storage storage = memory_[static_cast<std::size_t>(launch.arguments[i])];
+      Memory storage = memory_[static_cast<std::size_t>(launch.arguments[i])];
       storage.buffer = kernel.buffers[i];
       memory.emplace(kernel.buffers[i]->id, std::move(storage));
     }
@@ -265,21 +217,21 @@ private:
 
   const Program& program_;
   bool reverse_;
-  test::Environment host_;
+  Environment host_;
 };
 
 Call execute(const Program& program, const Built& built, const std::vector<lang::Value>& inputs,
              const std::map<int, lang::Value>& initial, bool reverse) {
   Call call(program, reverse);
-  call.prepare([&](const kernel::Argument& argument, Storage& storage) {
+  call.prepare([&](const kernel::Argument& argument, Memory& storage) {
     if (argument.kind == kernel::Argument::Kind::Input)
-      set(storage, inputs.at(static_cast<std::size_t>(argument.position)));
+      storage.value = inputs.at(static_cast<std::size_t>(argument.position));
     if (argument.kind != kernel::Argument::Kind::Output) return;
     const auto given = initial.find(argument.position);
-    if (given != initial.end()) set(storage, given->second);
+    if (given != initial.end()) storage.value = given->second;
     for (const auto& tensor : built.scop.tensors)
       if (tensor.is_output && tensor.is_param && tensor.output_position == argument.position)
-        set(storage, inputs.at(static_cast<std::size_t>(tensor.param_position)));
+        storage.value = inputs.at(static_cast<std::size_t>(tensor.param_position));
   });
   call.run();
   return call;
@@ -303,7 +255,7 @@ std::vector<lang::Value> run(const Built& built, const std::vector<lang::Value>&
     for (std::size_t a = 0; a < program.arguments.size(); ++a)
       if (program.arguments[a].kind == kernel::Argument::Kind::Output &&
           program.arguments[a].position == tensor.output_position && call.memory_[a].buffer)
-        value = get(call.memory_[a]);
+        value = call.memory_[a].value;
     outputs.push_back(std::move(value));
   }
   return outputs;
@@ -313,7 +265,7 @@ std::vector<std::int64_t> status_after(const Built& built, const std::vector<lan
   const Call call = execute(built.program, built, inputs, {}, false);
   for (std::size_t a = 0; a < built.program.arguments.size(); ++a)
     if (built.program.arguments[a].name == "status" && call.memory_[a].buffer)
-      return get(call.memory_[a]).integer;
+      return call.memory_[a].value.integer;
   return {};
 }
 

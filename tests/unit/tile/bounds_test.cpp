@@ -139,7 +139,8 @@ TEST(Evaluate, FloorsWrapsAndRefuses) {
   EXPECT_EQ(evaluate(div(i, 2), {{0, -7}}), -4);
   EXPECT_EQ(evaluate(mod(i, 2), {{0, -7}}), 1);
   EXPECT_EQ(evaluate(kernel::cast(DType::Int32, i), {{0, (std::int64_t{1} << 32) + 5}}), 5);
-  EXPECT_EQ(evaluate(kernel::select(kernel::binary(BinaryOp::Lt, i, c(3)), c(1), c(2)), {{0, 3}}), 2);
+  EXPECT_EQ(evaluate(kernel::select(kernel::binary(BinaryOp::Lt, i, c(3)), c(1), c(2)), {{0, 3}}),
+            2);
   EXPECT_FALSE(evaluate(i, {}));
   EXPECT_FALSE(evaluate(kernel::mul(i, i), {{0, std::int64_t{1} << 40}}));
 }

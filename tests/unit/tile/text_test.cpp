@@ -51,7 +51,7 @@ kernel all_0 {
   buffer k int32[10] align 4 writable
   buffer t float32[10] align 64 scratch writable
   int step
-  local best float32[10] align 64 writable
+  alloc best float32[10] align 64 writable
   reduce S0 {
     i in 0:10 extent 10
     j in 0:7 extent 7 reduction
@@ -65,7 +65,7 @@ kernel all_0 {
     }
     barrier block
   }
-  local copy float32[10] align 64 writable
+  alloc copy float32[10] align 64 writable
   load S2 {
     i in 0:10 extent 10
     copy[i] = t[i]

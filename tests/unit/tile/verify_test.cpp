@@ -18,7 +18,7 @@ kernel good_0 {
   buffer T float32[10] align 64 scratch writable
   int t
   grid v in 0:10 step 4
-  local L float32[4] align 64 writable
+  alloc L float32[4] align 64 writable
   reduce S0 {
     i in v:min(v + 4, 10) extent 4
     j in 0:8 extent 8 reduction
@@ -78,7 +78,8 @@ TEST(TileVerify, ConditionsAndMasksAreTakenIntoAccount) {
   auto program = parse(replaced(kGood, "where i >= t", "where i >= t\n    where j + 1 < 8"));
   ASSERT_TRUE(program);
   EXPECT_TRUE(verify(*program).empty());
-  program = parse(replaced(replaced(kGood, "where i >= t", "where j + 1 < 8"), "A[i, j]", "A[i, j + 1]"));
+  program =
+      parse(replaced(replaced(kGood, "where i >= t", "where j + 1 < 8"), "A[i, j]", "A[i, j + 1]"));
   ASSERT_TRUE(program);
   EXPECT_TRUE(verify(*program).empty());
   program = parse(replaced(kGood, "A[i, j]", "A[i, j + 1]?(j + 1 < 8, 0f)"));
@@ -102,8 +103,8 @@ TEST(TileVerify, Structure) {
   expect_violation("offset 0 size 40", "offset 64 size 40", "ends behind the 64 bytes");
   expect_violation("grid v in 0:10 step 4", "grid v in 0:10 step 0", "has step 0");
   expect_violation("loop s in 0:2 {", "loop s in 0:2 step 0 {", "has step 0");
-  expect_violation("local L float32[4] align 64", "local L float32[4] align 24", "no power of two");
-  expect_violation("local L float32[4] align 64", "local L float32[4] align 64 global",
+  expect_violation("alloc L float32[4] align 64", "alloc L float32[4] align 24", "no power of two");
+  expect_violation("alloc L float32[4] align 64", "alloc L float32[4] align 64 global",
                    "local 'L' is in another space");
   expect_violation("buffer A float32[10, 8] align 4", "buffer A float32[10, 8] align 4 local",
                    "argument 'A' is neither global nor scratch");
@@ -114,14 +115,19 @@ TEST(TileVerify, Structure) {
 TEST(TileVerify, Layouts) {
   const std::string at = "L[i - v] +=! A[i, j]";
   const auto with = [&](const char* layout) { return at + "\n    " + layout; };
-  const auto program = parse(replaced(kGood, at, with("layout order [1, 0] vector 0 lanes 4 unroll [1, 8]")));
+  const auto program =
+      parse(replaced(kGood, at, with("layout order [1, 0] vector 0 lanes 4 unroll [1, 8]")));
   ASSERT_TRUE(program);
   EXPECT_TRUE(verify(*program).empty());
-  expect_violation(at, with("layout order [0, 0] vector 0 lanes 4 unroll [1, 8]"), "the order of the layout");
-  expect_violation(at, with("layout order [1, 0] vector 2 lanes 4 unroll [1, 8]"), "the vector dim");
+  expect_violation(at, with("layout order [0, 0] vector 0 lanes 4 unroll [1, 8]"),
+                   "the order of the layout");
+  expect_violation(at, with("layout order [1, 0] vector 2 lanes 4 unroll [1, 8]"),
+                   "the vector dim");
   expect_violation(at, with("layout order [1, 0] vector -1 lanes 4 unroll [1, 8]"), "has 4 lanes");
-  expect_violation(at, with("layout order [1, 0] vector 0 lanes 4 unroll [1]"), "one unroll factor per dim");
-  expect_violation(at, with("layout order [1, 0] vector 0 lanes 4 unroll [1, 0]"), "unroll factor 0");
+  expect_violation(at, with("layout order [1, 0] vector 0 lanes 4 unroll [1]"),
+                   "one unroll factor per dim");
+  expect_violation(at, with("layout order [1, 0] vector 0 lanes 4 unroll [1, 0]"),
+                   "unroll factor 0");
 }
 
 /// Things that a text cannot say: broken programs built by hand.
