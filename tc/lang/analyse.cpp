@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tc/lang/ranges.h"
@@ -19,14 +21,74 @@ void append(const DiagnosticSink& from, DiagnosticSink& to) {
   }
 }
 
-std::optional<TypedDef> infer(const ResolvedDef& resolved, DiagnosticSink& sink) {
-  if (!resolved.clean) return std::nullopt;
+bool keeps(const ExprPtr& expr, const std::vector<bool>& incomplete) {
+  return !mentions(expr, [&](const Expr& node) {
+    if (const auto* read = std::get_if<Read>(&node.node))
+      return static_cast<bool>(incomplete[read->tensor]);
+    if (const auto* dim = std::get_if<DimOf>(&node.node))
+      return static_cast<bool>(incomplete[dim->tensor]);
+    return false;
+  });
+}
+
+bool keeps(const Statement& statement, const std::vector<bool>& incomplete) {
+  if (incomplete[statement.tensor] || !keeps(statement.value, incomplete)) return false;
+  for (const auto* list : {&statement.subscripts, &statement.conditions, &statement.exists})
+    for (const ExprPtr& expr : *list)
+      if (!keeps(expr, incomplete)) return false;
+  for (const Index& index : statement.indices)
+    if (!keeps(index.lo, incomplete) || !keeps(index.hi, incomplete)) return false;
+  return true;
+}
+
+/// Leaves out what touches an incomplete tensor; its own target becomes incomplete. True: something
+/// was left out.
+bool drop_incomplete(std::vector<Node>& body, std::vector<bool>& incomplete) {
+  std::vector<Node> kept;
+  bool dropped = false;
+  for (const Node& node : body) {
+    if (const auto* statement = std::get_if<Statement>(&node)) {
+      if (keeps(*statement, incomplete)) {
+        kept.push_back(node);
+        continue;
+      }
+      incomplete[statement->tensor] = true;
+      dropped = true;
+      continue;
+    }
+    ForLoop loop = *std::get<std::shared_ptr<const ForLoop>>(node);
+    dropped = drop_incomplete(loop.body, incomplete) || dropped;
+    if (keeps(loop.lo, incomplete) && keeps(loop.hi, incomplete))
+      kept.push_back(std::make_shared<const ForLoop>(std::move(loop)));
+  }
+  body = std::move(kept);
+  return dropped;
+}
+
+/// All errors of a text in one run: the ranges of statements that the errors of others do not touch
+/// are checked, too.
+void report_ranges_of_the_rest(const ResolvedDef& resolved, DiagnosticSink& sink) {
+  if (!resolved.declared_well) return;
   TypedDef def = resolved.def;
+  std::vector<bool> incomplete = resolved.incomplete;
+  while (drop_incomplete(def.body, incomplete)) {
+  }
+  def.preconditions.clear();
+  infer_ranges(def, sink);
+}
+
+std::optional<TypedDef> infer(const ResolvedDef& resolved, DiagnosticSink& sink) {
   DiagnosticSink messages;  // of this def alone: whether another has errors does not matter here
-  infer_ranges(def, messages);
-  if (!messages.has_errors()) set_positions(def, messages);
+  TypedDef def;
+  if (resolved.clean) {
+    def = resolved.def;
+    infer_ranges(def, messages);
+    if (!messages.has_errors()) set_positions(def, messages);
+  } else {
+    report_ranges_of_the_rest(resolved, messages);
+  }
   append(messages, sink);
-  if (messages.has_errors()) return std::nullopt;
+  if (!resolved.clean || messages.has_errors()) return std::nullopt;
   return def;
 }
 
@@ -96,6 +158,14 @@ void set_positions(const TypedDef& def, std::vector<Node>& body, DiagnosticSink&
 }  // namespace
 
 void set_positions(TypedDef& def, DiagnosticSink& sink) {
+  // Sizes of inferred tensors have become expressions, so some preconditions now hold for all
+  // sizes.
+  const auto holds = [](const ExprPtr& condition) {
+    const auto* constant = std::get_if<IntConst>(&condition->node);
+    return constant && constant->value != 0;
+  };
+  def.preconditions.erase(std::remove_if(def.preconditions.begin(), def.preconditions.end(), holds),
+                          def.preconditions.end());
   std::vector<Node> body = def.body;
   set_positions(def, body, sink);
   def.body = std::move(body);
@@ -104,7 +174,7 @@ void set_positions(TypedDef& def, DiagnosticSink& sink) {
 std::optional<TypedDef> analyse(const ast::Program& program, const std::string& def,
                                 DiagnosticSink& sink) {
   ProgramResolver resolver(program, sink);
-  resolver.report_duplicates();
+  if (!resolver.check_defs()) return std::nullopt;
   if (!resolver.has(def)) {
     sink.error("E0235", {}, fmt::format("the text has no def '{}'", def));
     return std::nullopt;
@@ -114,7 +184,7 @@ std::optional<TypedDef> analyse(const ast::Program& program, const std::string& 
 
 std::vector<TypedDef> analyse_all(const ast::Program& program, DiagnosticSink& sink) {
   ProgramResolver resolver(program, sink);
-  resolver.report_duplicates();
+  if (!resolver.check_defs()) return {};
   std::vector<TypedDef> out;
   for (std::size_t i = 0; i < program.defs.size(); ++i)
     if (std::optional<TypedDef> def = infer(*resolver.at(i).def, sink))

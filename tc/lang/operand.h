@@ -51,7 +51,7 @@ struct Operand {
 /// Limits that keep every later recursive traversal inside an ordinary stack and every text inside
 /// memory.
 inline constexpr int kMaxExprDepth = 1000;
-inline constexpr int kMaxExprNodes = 200'000;
+inline constexpr int kMaxExprNodes = 20'000;
 
 /// The rules of language.md section 5: how operands of operators, `?:`, min/max, builtins, casts
 /// and pad combine. Errors go to `sink`.

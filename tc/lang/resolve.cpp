@@ -9,12 +9,17 @@ namespace tc::lang {
 
 namespace {
 
-/// Types only rise in a lattice a few steps high, so a handful of rounds per tensor suffices; the
-/// bound is never the reason to stop.
-constexpr int kMaxTypeRounds = 1000;
+/// A round in textual order settles all types but those that go around a `for`; that many tensors
+/// backwards are no real program.
+constexpr int kMaxTypeRounds = 100;
 
-bool has_error(const DiagnosticSink& sink) {
-  return sink.has_errors();
+int count_statements(const std::vector<ast::Stmt>& body) {
+  int count = 0;
+  for (const ast::Stmt& stmt : body) {
+    const auto* loop = std::get_if<ast::ForStmt>(&stmt.node);
+    count += 1 + (loop ? count_statements(loop->body) : 0);
+  }
+  return count;
 }
 
 void append(const DiagnosticSink& from, DiagnosticSink& to) {
@@ -40,7 +45,12 @@ const ast::Def& ProgramResolver::source(const std::string& name) const {
   return program_.defs[by_name_.at(name)];
 }
 
-void ProgramResolver::report_duplicates() {
+bool ProgramResolver::check_defs() {
+  if (program_.defs.size() > kMaxDefs) {
+    sink_.error("E0233", program_.defs[kMaxDefs].name.range,
+                fmt::format("more than {} defs in one text", kMaxDefs));
+    return false;
+  }
   for (std::size_t i = 0; i < program_.defs.size(); ++i) {
     const ast::Ident& name = program_.defs[i].name;
     const std::size_t first = by_name_.at(name.name);
@@ -50,6 +60,7 @@ void ProgramResolver::report_duplicates() {
                fmt::format("def '{}' is already defined; rename one of them", name.name))
         .notes.push_back({program_.defs[first].name.range, "first defined here"});
   }
+  return true;
 }
 
 ProgramResolver::Answer ProgramResolver::at(std::size_t position) {
@@ -89,13 +100,24 @@ ResolvedDef DefResolver::run() {
   def_.name = source_.name.name;
   declare_params();
   declare_returns();
+  const bool declared_well = !messages_.has_errors();
+  if (count_statements(source_.body) > kMaxStatements) {
+    error("E0233", source_.name.range,
+          fmt::format("def '{}' has more than {} statements; split it into several defs", def_.name,
+                      kMaxStatements));
+    return {std::move(def_), std::move(params_), false, false, {}};
+  }
   declare_written(source_.body);
   shape_written(source_.body);
   check_returns_written();
   find_types();
   resolve_body();
   check_whole_def();
-  return {std::move(def_), std::move(params_), !has_error(messages_) && !callee_failed_};
+  std::vector<bool> incomplete;
+  for (const TensorState& state : tensors_)
+    incomplete.push_back(state.incomplete || state.poisoned);
+  const bool clean = !messages_.has_errors() && !callee_failed_;
+  return {std::move(def_), std::move(params_), clean, declared_well, std::move(incomplete)};
 }
 
 void DefResolver::find_types() {
@@ -111,6 +133,11 @@ void DefResolver::find_types() {
   finding_types_ = false;
   typing_.set_sink(messages_);
   sink_ = &messages_;
+  if (type_changed_)
+    error("E0253", source_.name.range,
+          fmt::format("the types of '{}' depend on each other over more than {} statements "
+                      "backwards; annotate or cast",
+                      def_.name, kMaxTypeRounds));
   // What is still unknown depends on itself alone; check_whole_def() says so unless another error
   // explains it.
   for (std::size_t i = 0; i < tensors_.size(); ++i)
@@ -128,7 +155,7 @@ void DefResolver::resolve_body() {
 std::optional<TypedDef> resolve(const ast::Program& program, const std::string& def,
                                 DiagnosticSink& sink) {
   ProgramResolver resolver(program, sink);
-  resolver.report_duplicates();
+  if (!resolver.check_defs()) return std::nullopt;
   if (!resolver.has(def)) {
     sink.error("E0235", {}, fmt::format("the text has no def '{}'", def));
     return std::nullopt;

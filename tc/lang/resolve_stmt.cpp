@@ -404,7 +404,8 @@ void DefResolver::comprehension(const ast::Stmt& stmt, const ast::Comprehension&
     contribute(out.tensor, contribution(value, source.op), source.value->range);
   if (errors_since(before) || !has_value || out.tensor < 0 || tensors_[out.tensor].poisoned) {
     if (out.tensor >= 0)
-      tensors_[out.tensor].written = true;  // one error is enough for what reads it
+      tensors_[out.tensor].written = tensors_[out.tensor].incomplete =
+          true;  // one error is enough for what reads it
     return;
   }
   finish_value(source, value, out);
@@ -413,7 +414,7 @@ void DefResolver::comprehension(const ast::Stmt& stmt, const ast::Comprehension&
   if (!errors_since(before))
     emit(std::move(out));
   else
-    tensors_[out.tensor].written = true;
+    tensors_[out.tensor].written = tensors_[out.tensor].incomplete = true;
 }
 
 }  // namespace tc::lang

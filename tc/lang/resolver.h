@@ -31,9 +31,10 @@
 
 namespace tc::lang {
 
-/// Limits on what inlining may produce.
+/// Limits on what a text may ask for: statements of a def (calls inlined), nested calls, defs.
 inline constexpr int kMaxStatements = 4'000;
 inline constexpr int kMaxCallDepth = 100;
+inline constexpr std::size_t kMaxDefs = 4'096;
 
 /// A parameter of a def in textual order: where it went in the typed program.
 struct ParamSlot {
@@ -44,7 +45,9 @@ struct ParamSlot {
 struct ResolvedDef {
   TypedDef def;
   std::vector<ParamSlot> params;
-  bool clean = false;  ///< neither it nor a def that it calls has an error
+  bool clean = false;            ///< neither it nor a def that it calls has an error
+  bool declared_well = false;    ///< its head has no error, so ranges can be inferred for the rest
+  std::vector<bool> incomplete;  ///< per tensor: a statement that writes it has an error
 };
 
 /// Resolves the defs of one program on demand.
@@ -62,7 +65,8 @@ public:
   /// Requires has(name).
   Answer get(const std::string& name) { return at(by_name_.at(name)); }
   Answer at(std::size_t position);
-  void report_duplicates();
+  /// Reports duplicate names and too many defs; false: the text is too large to go on.
+  bool check_defs();
 
 private:
   struct Entry {
@@ -94,7 +98,8 @@ struct Symbol {
 struct TensorState {
   bool has_type = false;
   bool has_rank = false;
-  bool poisoned = false;  ///< unknown because of an error; reading it is silent poison
+  bool incomplete = false;  ///< a statement that writes it has an error and was left out
+  bool poisoned = false;    ///< unknown because of an error; reading it is silent poison
   bool shifted = false;  ///< result of an inlined call, whose index space need not begin at 0 while
                          ///< the caller counts from 0
   bool written = false;  ///< by a textually earlier statement

@@ -24,7 +24,7 @@ struct Bindings {
 /// Reports every error into `sink`; returns nullopt if `def` cannot be represented.
 std::optional<TypedDef> resolve(const ast::Program& program, const std::string& def, DiagnosticSink& sink);
 
-/// Fills Statement::position of argmin/argmax over several axes: the flat row-major position counted from each range's begin.
+/// Finishes what waits for the ranges: drops preconditions that hold for all sizes, fills Statement::position of argmin/argmax over several axes: the flat row-major position counted from each range's begin.
 /// Placement: after infer_ranges, since it is built from the ranges. Reports E0234 where the ranges are no box.
 void set_positions(TypedDef& def, DiagnosticSink& sink);
 

@@ -159,7 +159,8 @@ std::vector<StatementInContext> statements(const TypedDef& def);
 ExprPtr make_int(std::int64_t value, DType type = DType::Int32, SourceRange range = {});
 ExprPtr make_float(double value, DType type, SourceRange range = {});
 ExprPtr make_index(int index, DType type = DType::Int32, SourceRange range = {});
-/// Folds constants (floor semantics; a result that does not fit the type stays unfolded) and x+0, x-0, x*1, x/1, x*0, x%1, true && x, ...
+/// Folds constants (floor semantics; a result that does not fit the type stays unfolded) and, for integers, x+0, x-0, x*1, x/1, x*0,
+/// x%1, (x+1)-1, x==x, true && x, ...
 /// Integer operands of different types get the wider one through a Cast. Comparisons and logic give bool.
 ExprPtr make_binary(BinaryOp op, ExprPtr left, ExprPtr right, SourceRange range = {});
 ExprPtr make_unary(UnaryOp op, ExprPtr operand, SourceRange range = {});   ///< folds constants and double negation

@@ -111,6 +111,24 @@ ExprPtr fold_float(BinaryOp op, const ExprPtr& left, const ExprPtr& right, DType
   unreachable("BinaryOp");
 }
 
+/// `(x + c) + d` and the like with one constant; null if that is not the form or the constant does
+/// not fit.
+ExprPtr join_constants(BinaryOp op, const ExprPtr& left, std::int64_t right, SourceRange range) {
+  const auto* inner = std::get_if<Binary>(&left->node);
+  if (!inner || (inner->op != BinaryOp::Add && inner->op != BinaryOp::Sub)) return nullptr;
+  const auto constant = int_constant(inner->right);
+  if (!constant || *constant == INT64_MIN || right == INT64_MIN) return nullptr;
+  const std::int64_t first = inner->op == BinaryOp::Add ? *constant : -*constant;
+  const std::int64_t second = op == BinaryOp::Add ? right : -right;
+  std::int64_t sum = 0;
+  if (!checked_add(first, second, sum) || sum == INT64_MIN ||
+      !fits(left->type, sum < 0 ? -sum : sum))
+    return nullptr;
+  if (sum < 0)
+    return make_binary(BinaryOp::Sub, inner->left, make_int(-sum, left->type, range), range);
+  return make_binary(BinaryOp::Add, inner->left, make_int(sum, left->type, range), range);
+}
+
 /// Integer identities. Operands with Reads are never dropped: the proofs must see every access.
 ExprPtr simplify_int(BinaryOp op, const ExprPtr& left, const ExprPtr& right, SourceRange range) {
   const auto a = int_constant(left);
@@ -119,10 +137,10 @@ ExprPtr simplify_int(BinaryOp op, const ExprPtr& left, const ExprPtr& right, Sou
   case BinaryOp::Add:
     if (a == 0) return right;
     if (b == 0) return left;
-    return nullptr;
+    return b ? join_constants(op, left, *b, range) : nullptr;
   case BinaryOp::Sub:
     if (b == 0) return left;
-    return nullptr;
+    return b ? join_constants(op, left, *b, range) : nullptr;
   case BinaryOp::Mul:
     if (a == 1) return right;
     if (b == 1) return left;
@@ -139,12 +157,16 @@ ExprPtr simplify_int(BinaryOp op, const ExprPtr& left, const ExprPtr& right, Sou
   case BinaryOp::Max:
     if (equal(left, right)) return left;
     return nullptr;
-  case BinaryOp::Lt:
   case BinaryOp::Le:
-  case BinaryOp::Gt:
   case BinaryOp::Ge:
   case BinaryOp::Eq:
+    if (equal(left, right) && !contains_read(left)) return make_int(1, DType::Bool, range);
+    return nullptr;
+  case BinaryOp::Lt:
+  case BinaryOp::Gt:
   case BinaryOp::Ne:
+    if (equal(left, right) && !contains_read(left)) return make_int(0, DType::Bool, range);
+    return nullptr;
   case BinaryOp::And:
   case BinaryOp::Or: return nullptr;
   }
