@@ -59,6 +59,13 @@ def test_every_def_has_a_reference():
     assert written == {(e.file, e.definition) for e in EXAMPLES}
 
 
+def test_layout_is_the_formatters():
+    files = sorted(str(file) for file in (ROOT / "examples").glob("*.tc"))
+    for file in files:
+        done = subprocess.run([TENSORC, "fmt", file, "--check"], capture_output=True, text=True)
+        assert done.returncode == 0, f"{file}: {done.stderr}"
+
+
 def test_three_sizes_each():
     for e in EXAMPLES:
         assert len(e.sizes) == 3, e.id
