@@ -24,7 +24,7 @@ struct Request {
 /// Every kernel K of the plan becomes a function
 ///   void K(void* const* buffers, const int64_t* ints, int64_t task_begin, int64_t task_end)
 /// that runs the tasks [task_begin, task_end) of the flattened grid (last dimension fastest). `buffers` as in Kernel::buffers: the address
-/// of element (0,...,0). Deterministic: the same plan, target and request give the same bytes.
+/// of element (0,...,0). An object of linkage Jit is sealed (kernel/seal.h): an ELF file with a checksum behind it. Deterministic: the same plan, target and request give the same bytes.
 /// Errors: Rejection{Unsupported} e.g. for a builtin that a freestanding object cannot have.
 Result<std::string, Rejection> emit(const kernel::Plan& plan, const Target& target, const Request& request);
 

@@ -8,6 +8,7 @@
 #include "tc/codegen/llvm/entry.h"
 #include "tc/codegen/llvm/math.h"
 #include "tc/kernel/passes.h"
+#include "tc/kernel/seal.h"
 #include "tc/support/check.h"
 
 namespace tc::codegen::native {
@@ -64,7 +65,9 @@ Result<std::string, Rejection> emit(const kernel::Plan& plan, const Target& targ
     module.print(stream, nullptr);
     return text;
   }
-  return machine_code(module, machine, request.output);
+  std::string code = machine_code(module, machine, request.output);
+  // An object for the loader may come back from a cache file: see seal.h.
+  return jit && request.output == Output::Object ? kernel::seal(std::move(code)) : code;
 }
 
 std::string version() {

@@ -12,6 +12,7 @@
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include "tc/kernel/seal.h"
 #include "tc/math/scalar.h"
 #include "tc/runtime/cpu/locals.h"
 #include "tc/runtime/cpu/module.h"
@@ -140,9 +141,11 @@ private:
 
 Result<std::shared_ptr<const Module>, Rejection>
 Module::load(std::string_view object, const std::vector<std::string>& kernels) {
+  const auto bare = kernel::unseal(object);
+  if (!bare) return rejected("it is damaged");
   // A copy with a home of its own: the linker wants it aligned and alive.
-  auto bytes = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()),
-                                                    "kernels");
+  auto bytes =
+      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bare->data(), bare->size()), "kernels");
   auto imports = imports_of(bytes->getMemBufferRef());
   if (!imports) return rejected(imports.takeError());
   auto process = llvm::orc::SelfExecutorProcessControl::Create();

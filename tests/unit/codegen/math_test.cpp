@@ -153,9 +153,12 @@ double largest_error(const math::ScalarFunction& f, int lanes, const Target& tar
 
 TEST(Math, EveryBuiltinIsWithinFourUlpsOfTheScalarLibrary) {
   for (const auto& target : runnable_targets()) {
+    const bool host = target == runtime::cpu::host_target();
+    const std::vector<int> lane_counts =
+        host ? std::vector<int>{1, 4, 16, 32} : std::vector<int>{16};
     for (const auto& f : math::scalar_functions()) {
       if (f.returns_bool) continue;
-      for (const int lanes : {1, 4, 16, 32}) {
+      for (const int lanes : lane_counts) {
         std::string worst;
         const double single = largest_error<float>(f, lanes, target, worst);
         EXPECT_LE(single, 4.0) << "float32 x " << lanes << " " << target.arch << ": " << worst;

@@ -15,6 +15,7 @@
 #include <omp.h>
 
 #include "jit.h"
+#include "tc/kernel/seal.h"
 
 namespace tc::test {
 namespace {
@@ -84,8 +85,15 @@ TEST(Object, DamageIsRejected) {
   for (std::size_t size = 1; size < object.size(); size += object.size() / 40 + 1)
     EXPECT_FALSE(runtime::cpu::Module::load(object.substr(0, size), {"softmax"}).has_value())
         << size;
-  std::string foreign = object;
+  for (std::size_t at = 0; at < object.size(); at += 97) {
+    std::string flipped = object;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    EXPECT_FALSE(runtime::cpu::Module::load(flipped, {"softmax"}).has_value()) << at;
+  }
+  // Whole, but for another machine.
+  std::string foreign(*kernel::unseal(object));
   foreign[18] = 40;  // e_machine
+  foreign = kernel::seal(foreign);
   EXPECT_FALSE(runtime::cpu::Module::load(foreign, {"softmax"}).has_value());
 }
 
