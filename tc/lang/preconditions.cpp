@@ -9,6 +9,7 @@
 #include "tc/lang/prove_model.h"
 #include "tc/lang/prove_text.h"
 #include "tc/lang/ranges.h"
+#include "tc/lang/ranges_rounds.h"
 #include "tc/support/check.h"
 
 namespace tc::lang {
@@ -103,10 +104,12 @@ public:
           params_.where(make_expr(DType::Bool, {}, Binary{BinaryOp::Ge, size, make_int(1)}))
               ->params());
     }
+    positive_ = known_;
   }
 
   void add_written_preconditions() {
     for (const ExprPtr& condition : model_.def().preconditions) {
+      if (constant_truth(condition, {}) == true) continue;
       const std::string text = to_string(model_.def(), nullptr, condition);
       const std::optional<isl::set> exact = params_.where(condition);
       if (!exact) {
@@ -162,12 +165,21 @@ public:
       return;
     require(pairs.domain().params(), range(finding), text(finding));
   }
-  void certain(const Finding& finding) override {
-    require(isl::set::universe(params_.space().params()), range(finding), text(finding));
-  }
   void undecided(const Finding& finding) override { out_.undecided.push_back(text(finding)); }
   void given_up(const Finding& finding) override {
     out_.undecided.push_back(text(finding) + " (the proof took too long)");
+  }
+
+  /// Everything that was asked of the sizes, in its simplest form.
+  void finish() {
+    const isl::set needed = known_.gist(positive_).coalesce();
+    if (!positive_.is_subset(known_)) {
+      for (const std::string& need : conditions(needed))
+        add(need);
+    }
+    std::sort(out_.undecided.begin(), out_.undecided.end());
+    out_.undecided.erase(std::unique(out_.undecided.begin(), out_.undecided.end()),
+                         out_.undecided.end());
   }
 
 private:
@@ -226,8 +238,7 @@ private:
     case FindingKind::ReadUnwritten: return access + " is written before it is read";
     case FindingKind::WrittenTwice: return "'=' writes each element of " + name + " once";
     case FindingKind::ReadsOtherPoint:
-    case FindingKind::ReadsReduced:
-    case FindingKind::ScatterReads: return access + " reads no element that this statement writes";
+    case FindingKind::ReadsReduced: return access + " reads no element that this statement writes";
     case FindingKind::AccumulatesUnwritten:
       return "each element of " + name + " is written before it is accumulated onto";
     case FindingKind::ReducesNothing: return "each element of " + name + " has a value to reduce";
@@ -241,6 +252,7 @@ private:
   DiagnosticSink& sink_;
   AffineScope params_;  ///< no variables: conditions on sizes and consts alone
   isl::set known_;      ///< sizes that satisfy everything so far
+  isl::set positive_;   ///< all sizes of at least one
 };
 
 }  // namespace
@@ -255,6 +267,7 @@ Preconditions derive_preconditions(const TypedDef& def, DiagnosticSink& sink) {
       for (int s = 0; s < static_cast<int>(model.items().size()); ++s)
         found.add_ranges(s);
       prove_all(model, found);
+      found.finish();
     });
   } catch (const sets::QuotaExceeded&) {
     out.undecided.push_back("the ranges of '" + def.name + "' (the proof took too long)");

@@ -28,7 +28,6 @@ public:
     case FindingKind::WrittenTwice:
     case FindingKind::ReadsOtherPoint:
     case FindingKind::ReadsReduced:
-    case FindingKind::ScatterReads:
     case FindingKind::AccumulatesUnwritten:
     case FindingKind::ReducesNothing:
     case FindingKind::NotAffine: break;
@@ -49,17 +48,9 @@ public:
     case FindingKind::ReadOutside:
     case FindingKind::WriteOutside:
     case FindingKind::OutputUnwritten:
-    case FindingKind::ScatterReads:
     case FindingKind::NotAffine: break;
     }
     unreachable("a finding with pairs");
-  }
-
-  void certain(const Finding& finding) override {
-    check(finding.kind == FindingKind::ScatterReads, "a certain finding");
-    error("E0417", range(finding),
-          quoted(spelled(finding)) + " reads the tensor into which this statement scatters; read "
-                                     "another tensor, for example a copy made before");
   }
 
   void undecided(const Finding& finding) override {

@@ -3,6 +3,7 @@
 
 #include "tc/lang/prove_model.h"
 #include "tc/lang/ranges_interval.h"
+#include "tc/support/check.h"
 
 namespace tc::lang {
 
@@ -121,8 +122,8 @@ bool never_meet(const ProofItem& item, const ExprPtr& read, const ExprPtr& write
   auto apart = [&](const Form& low_gap, const Form& high_gap) {
     return is_nonnegative(low_gap - Form(1)) || is_nonnegative(high_gap - Form(1));
   };
-  if (!has_index(r - w)) {
-    // The same for all pairs of points: only the loops and sizes matter.
+  if (!has_index(r) && !has_index(w)) {
+    // The same for all points: only the loops and sizes matter.
     return apart(extreme(r - w, End::Smallest, item.ranges, std::nullopt, assumed),
                  extreme(w - r, End::Smallest, item.ranges, std::nullopt, assumed)) &&
            assumed.empty();
@@ -183,11 +184,9 @@ void prove_self_reads(ProofModel& model, int s, Findings& findings) {
   for (std::size_t a = 0; a < item.accesses.list.size(); ++a) {
     const Access& access = item.accesses.list[a];
     if (!is_read(access) || access.tensor != item.statement->tensor) continue;
-    if (item.scatter) {
-      findings.certain({FindingKind::ScatterReads, s, static_cast<int>(a), -1, access.tensor});
-    } else {
-      prove_self_read(model, s, static_cast<int>(a), findings);
-    }
+    // resolve() has rejected a scatter into a tensor that the statement reads.
+    check(!item.scatter, "a scatter that reads its target");
+    prove_self_read(model, s, static_cast<int>(a), findings);
   }
 }
 

@@ -40,7 +40,6 @@ enum class FindingKind {
   WrittenTwice,
   ReadsOtherPoint,
   ReadsReduced,
-  ScatterReads,
   AccumulatesUnwritten,
   ReducesNothing,
   NotAffine,
@@ -63,8 +62,6 @@ public:
   virtual void violations(const Finding& finding, const isl::set& points) = 0;
   /// { S[t, i] -> A[a] }, { S[t, i] -> S[t, i'] } or { I[t] -> A[a] }.
   virtual void violations(const Finding& finding, const isl::map& pairs) = 0;
-  /// Violated whatever the values are.
-  virtual void certain(const Finding& finding) = 0;
   /// Not affine in what is known.
   virtual void undecided(const Finding& finding) = 0;
   /// isl gave up.

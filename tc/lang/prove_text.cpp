@@ -34,8 +34,7 @@ const char* goal_text(FindingKind kind) {
   case FindingKind::OutputUnwritten: return "every element of the output is written";
   case FindingKind::WrittenTwice: return "'=' writes each element once";
   case FindingKind::ReadsOtherPoint:
-  case FindingKind::ReadsReduced:
-  case FindingKind::ScatterReads: return "no point reads what another point writes";
+  case FindingKind::ReadsReduced: return "no point reads what another point writes";
   case FindingKind::AccumulatesUnwritten:
     return "every element is written before it is accumulated onto";
   case FindingKind::ReducesNothing: return "every minimum and maximum has a value";
