@@ -70,7 +70,7 @@ public:
         total / tasks(Sizes(sizes.size(), 1)) > kHeavyPoints ? Sizes(sizes.size(), 1) : minimum_;
     while (tasks(sizes) < wanted) {
       if (product && halve_largest(*product, sizes)) continue;
-      if (!halve(sizes, minimum)) break;
+      if (!halve(sizes, minimum_)) break;
     }
     round(product, sizes);
     return sizes;
@@ -130,18 +130,35 @@ private:
     }
   }
 
-  /// The innermost member is split into runs of whole cache lines if something is written along it.
+  /// The innermost member is split into runs of whole cache lines if a tensor that is as large as the work lies along it.
   void keep_contiguous_runs() {
     if (minimum_.empty()) return;
     const std::size_t last = minimum_.size() - 1;
     for (const auto& access : context_.accesses) {
       const int dim = contiguous_[static_cast<std::size_t>(access.tensor)];
-      if (!access.write || dim < 0) continue;
+      if (dim < 0 || access.gathered()) continue;
+      const auto position = static_cast<std::size_t>(access.position);
       const auto& subscript = (*access.subscripts)[static_cast<std::size_t>(dim)];
-      if (!members_of(static_cast<std::size_t>(access.position), subscript)[last]) continue;
+      if (!members_of(position, subscript)[last]) continue;
+      std::int64_t elements = 1;
+      for (const auto& dims = whole_.statements[position].dims; const auto& d : dims)
+        if (uses(access, d)) elements = std::min(elements * std::max<std::int64_t>(d.max_extent, 1), std::int64_t{1} << 30);
+      if (points_[position] / elements > kHeavyPoints) continue;
       const std::int64_t run = std::max<std::int64_t>(4 * kLineBytes / element_bytes(), 1);
       minimum_[last] = std::min(extent_[last], run);
     }
+  }
+
+  /// Whether a dim of the statement takes part in an access.
+  bool uses(const Access& access, const Dim& dim) const {
+    const auto position = static_cast<std::size_t>(access.position);
+    const auto& indices = whole_.statements[position].names.indices;
+    for (const auto& subscript : *access.subscripts) {
+      const auto here = indices_of(statement(position), subscript);
+      for (std::size_t i = 0; i < here.size(); ++i)
+        if (here[i] && indices[i] && std::get<kernel::VarRef>(indices[i]->node).var.id == dim.var.id) return true;
+    }
+    return false;
   }
 
   /// What the smallest tiles need. Temporaries that do not fit even there will not be local and do
@@ -281,14 +298,16 @@ private:
     return false;
   }
 
-  /// The heaviest product reduction, if it dominates.
+  /// The heaviest product reduction, if such reductions make up half of the points.
   std::optional<Product> find_product(std::int64_t total) const {
     std::optional<std::size_t> heaviest;
+    std::int64_t products = 0;
     for (std::size_t p = 0; p < group_.statements.size(); ++p) {
-      if (!is_product(p) || points_[p] < total / 2) continue;
+      if (!is_product(p)) continue;
+      products = saturating_add(products, points_[p]);
       if (!heaviest || points_[p] > points_[*heaviest]) heaviest = p;
     }
-    if (!heaviest) return std::nullopt;
+    if (!heaviest || products < total / 2) return std::nullopt;
     const auto& target = statement(*heaviest).targets.front();
     const auto& value = std::get<lang::Binary>(target.value->node);
     const auto left = members_of(*heaviest, value.left);
