@@ -19,7 +19,8 @@
 // Every builtin with one line per arity: X(name).
 #define TC_MATH_UNARY(X)                                                                           \
   X(abs)                                                                                           \
-  X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(cospi)       \
+  X(acos)                                                                                          \
+  X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(cospi)               \
       X(cyl_bessel_i0) X(cyl_bessel_i1) X(erf) X(erfc) X(erfcinv) X(erfcx) X(erfinv) X(exp)        \
           X(exp10) X(exp2) X(expm1) X(fabs) X(floor) X(j0) X(j1) X(lgamma) X(log) X(log10)         \
               X(log1p) X(log2) X(logb) X(normcdf) X(normcdfinv) X(rcbrt) X(relu) X(rint) X(round)  \
@@ -28,8 +29,8 @@
 #define TC_MATH_PREDICATE(X) X(isinf) X(isnan)
 #define TC_MATH_BINARY(X)                                                                          \
   X(atan2)                                                                                         \
-  X(copysign) X(fdim) X(fdivide) X(fmax) X(fmin) X(fmod) X(hypot) X(nextafter) X(pow) X(remainder) \
-      X(rhypot)
+  X(copysign)                                                                                      \
+  X(fdim) X(fdivide) X(fmax) X(fmin) X(fmod) X(hypot) X(nextafter) X(pow) X(remainder) X(rhypot)
 #define TC_MATH_TERNARY(X) X(fma) X(norm3d) X(rnorm3d)
 #define TC_MATH_QUATERNARY(X) X(norm4d) X(rnorm4d)
 
