@@ -55,6 +55,10 @@ Instruction* Emitter::tag(const kernel::Buffer& buffer, Instruction* access) con
   return access;
 }
 
+// The accesses of 4-bit elements (packed.cpp) use these two.
+template llvm::LoadInst* Emitter::tag(const kernel::Buffer& buffer, llvm::LoadInst* access) const;
+template llvm::StoreInst* Emitter::tag(const kernel::Buffer& buffer, llvm::StoreInst* access) const;
+
 std::int64_t Emitter::factor_of(const kernel::ExprPtr& expr) const {
   if (const auto* imm = std::get_if<kernel::IntImm>(&expr->node))
     return imm->value == std::numeric_limits<std::int64_t>::min() ? 1 : std::abs(imm->value);
