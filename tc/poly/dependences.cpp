@@ -35,8 +35,11 @@ public:
     const isl::union_map &reads = relations_.reads, &writes = relations_.may_writes;
     Dependences result;
     result.flow = ordered(writes.apply_range(reads.reverse()));
+    // A Reduce reads exactly what it writes, so flow into it covers output dependences, and output
+    // dependences out of it cover the anti dependences of that read.
     const isl::union_map order =
-        ordered(reads.apply_range(writes.reverse()).unite(writes.apply_range(writes.reverse())));
+        ordered(without_own_targets(reads).apply_range(writes.reverse()))
+            .unite(ordered(writes.apply_range(without_own_targets(writes).reverse())));
     result.order = without(order, result.flow);
     result.reduction = isl::union_map::empty(ctx_);
     for (const Statement& statement : scop_.statements) {
@@ -77,6 +80,23 @@ private:
       }
       if (!kept.is_empty()) result = result.unite(kept.to_union_map());
     }
+    return result;
+  }
+
+  /// Accesses of Reduce statements to their targets taken out.
+  isl::union_map without_own_targets(const isl::union_map& accesses) const {
+    isl::union_map result = isl::union_map::empty(ctx_);
+    accesses.foreach_map([&](const isl::map& map) {
+      const Statement& statement = scop_.statements[position_.at(map.domain_tuple_id().name())];
+      const std::string tensor = map.range_tuple_id().name();
+      const bool own =
+          statement.kind == StatementKind::Reduce &&
+          std::any_of(
+              statement.targets.begin(), statement.targets.end(), [&](const Target& target) {
+                return scop_.tensors[static_cast<std::size_t>(target.tensor)].name == tensor;
+              });
+      if (!own) result = result.unite(map.to_union_map());
+    });
     return result;
   }
 

@@ -117,6 +117,7 @@ struct Dependences {
   isl::union_map reduction;
   isl::union_map all() const;   ///< flow and order, reductions relaxed
 };
+/// Throws isl::exception_quota when the context's operation quota runs out, as relations() does.
 Dependences dependences(const Scop& scop, const Relations& relations);
 
 /// Text of a scop (`--emit scop`): tensors, statements, domains, accesses.
