@@ -90,7 +90,7 @@ struct Cast { DType to; ExprPtr operand; };
 /// At most one of `indices` is a vector per "vector axis": all vector indices have the lanes of the result and are taken lane by lane.
 /// Contiguous when the only vector index is Ramp(b, 1) in a dimension of stride 1. `mask` and `otherwise` may be null.
 struct Load { BufferPtr buffer; std::vector<ExprPtr> indices; ExprPtr mask; ExprPtr otherwise; };
-struct Ramp { ExprPtr base; std::int64_t stride; };         ///< base + stride * (0, 1, ..., lanes-1)
+struct Ramp { ExprPtr base; std::int64_t stride; };         ///< base + stride * (0, 1, ..., lanes-1); does not wrap
 struct Broadcast { ExprPtr value; };
 struct Call { std::string function; std::vector<ExprPtr> args; };   ///< a builtin of language.md section 9, element-wise
 enum class ReduceOp { Add, Mul, Min, Max, And, Or };

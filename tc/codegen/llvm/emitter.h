@@ -25,6 +25,7 @@ struct Address {
   llvm::Value* offset = nullptr;  ///< int64: what all lanes share
   llvm::Value* lanes = nullptr;   ///< int64 vector to add to it: Strided (a constant) and Gathered
   Pattern pattern = Pattern::Uniform;
+  std::int64_t step = 0;    ///< Strided: from lane to lane
   int count = 1;            ///< lanes
   std::int64_t factor = 0;  ///< `offset` is a multiple of it (0: offset is 0)
 };
@@ -79,6 +80,8 @@ private:
   // expressions.cpp
   llvm::Value* cast_value(const kernel::Cast& node);
   llvm::Value* call_value(const kernel::Call& node, kernel::Type type);
+  /// A comparison of a ramp with a uniform value in 32-bit lanes; null if it is no such comparison.
+  llvm::Value* ramp_comparison(const kernel::Binary& node, int lanes);
   llvm::Value* register_slot(int reg, const kernel::ExprPtr& slot);
 
   // memory.cpp
@@ -94,6 +97,8 @@ private:
                          llvm::Value* otherwise);
   llvm::Value* uniform_bits(const kernel::Buffer& buffer, const Address& at, llvm::Value* mask,
                             llvm::Value* otherwise);
+  /// Lanes a few elements apart, as whole vectors of which every step-th element is kept.
+  llvm::Value* strided_bits(const kernel::Buffer& buffer, const Address& at);
   void store_value(const kernel::Store& node);
   void store_bits(const kernel::Buffer& buffer, const Address& at, llvm::Value* bits,
                   llvm::Value* mask);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <limits>
+
 #include "tc/codegen/llvm/arithmetic.h"
 #include "tc/codegen/llvm/emitter.h"
 #include "tc/support/check.h"
@@ -34,6 +37,7 @@ Value* Emitter::value(const kernel::ExprPtr& expr) {
             return unary_value(b_, n.op, type.elem, value(n.operand));
           },
           [&](const kernel::Binary& n) -> Value* {
+            if (Value* mask = ramp_comparison(n, type.lanes)) return mask;
             Value* left = value(n.left);
             Value* right = value(n.right);
             return binary_value(b_, n.op, n.left->type.elem, left, right);
@@ -66,6 +70,33 @@ Value* Emitter::value(const kernel::ExprPtr& expr) {
           },
       },
       expr->node);
+}
+
+Value* Emitter::ramp_comparison(const kernel::Binary& node, int lanes) {
+  const bool comparison = node.op >= kernel::BinaryOp::Lt && node.op <= kernel::BinaryOp::Ne;
+  if (!comparison || lanes < 4 || node.left->type.elem != DType::Int64) return nullptr;
+  const auto* ramp_left = std::get_if<kernel::Ramp>(&node.left->node);
+  const auto* ramp_right = std::get_if<kernel::Ramp>(&node.right->node);
+  const auto* uniform = std::get_if<kernel::Broadcast>(&(ramp_left ? node.right : node.left)->node);
+  const auto* ramp = ramp_left ? ramp_left : ramp_right;
+  constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max();
+  if (!uniform || !ramp || std::abs(ramp->stride) > kLimit / lanes) return nullptr;
+  // base + stride * lane < n is stride * lane < n - base, and the left side is small: the right may
+  // be cut to 32 bits. The difference saturates, so that bounds near the ends of int64 keep their
+  // side.
+  Value* difference =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, value(uniform->value), value(ramp->base));
+  Value* low = b_.getInt64(static_cast<std::uint64_t>(-kLimit - 1));
+  Value* cut = b_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, difference, low),
+      b_.getInt64(kLimit));
+  Value* bound = splat(b_, b_.CreateTrunc(cut, b_.getInt32Ty()), lanes);
+  std::vector<llvm::Constant*> steps;
+  for (int lane = 0; lane < lanes; ++lane)
+    steps.push_back(b_.getInt32(static_cast<std::uint32_t>(ramp->stride * lane)));
+  Value* offsets = llvm::ConstantVector::get(steps);
+  return binary_value(b_, node.op, DType::Int32, ramp_left ? offsets : bound,
+                      ramp_left ? bound : offsets);
 }
 
 Value* Emitter::cast_value(const kernel::Cast& node) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <numeric>
 
 #include <llvm/IR/MDBuilder.h>
@@ -12,6 +13,9 @@ namespace tc::codegen::native {
 using llvm::Value;
 
 namespace {
+
+/// Largest distance of lanes for which loading everything between them beats a gather.
+constexpr std::int64_t kShuffledStep = 4;
 
 /// Largest power of two that divides n (n != 0).
 std::int64_t power_of_two_part(std::int64_t n) {
@@ -126,6 +130,7 @@ Address Emitter::address(const kernel::Buffer& buffer, const std::vector<kernel:
           b_.getInt64(static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(lane)));
     at.lanes = llvm::ConstantVector::get(steps);
     at.pattern = Pattern::Strided;
+    at.step = step;
     if (scattered) {
       at.lanes = b_.CreateAdd(scattered, at.lanes);
       at.pattern = Pattern::Gathered;
@@ -227,10 +232,41 @@ Value* Emitter::load_bits(const kernel::Buffer& buffer, const Address& at, Value
                                                         reversed(b_, rest))));
   }
   case Pattern::Strided:
+    if (!mask && std::abs(at.step) <= kShuffledStep && at.count >= 4)
+      return strided_bits(buffer, at);
+    [[fallthrough]];
   case Pattern::Gathered:
     return tag(buffer, b_.CreateMaskedGather(type, pointers(buffer, at), align, mask, rest));
   }
   unreachable("access pattern");
+}
+
+Value* Emitter::strided_bits(const kernel::Buffer& buffer, const Address& at) {
+  llvm::Type* type = with_lanes(storage_type(b_.getContext(), buffer.type), at.count);
+  const std::int64_t step = std::abs(at.step);
+  const std::int64_t last = step * (at.count - 1);  // position of the farthest element
+  Value* start = at.step > 0
+                     ? at.offset
+                     : b_.CreateSub(at.offset, b_.getInt64(static_cast<std::uint64_t>(last)));
+  const llvm::Align align = alignment(buffer, at);
+  Value* result = nullptr;
+  std::int64_t have = 0;  // lanes of the result so far
+  for (std::int64_t part = 0; have < at.count; ++part) {
+    // The last part ends with the last element, so that nothing beyond it is read.
+    const std::int64_t first = std::min(part * at.count, last + 1 - at.count);
+    Value* from =
+        pointer(buffer, b_.CreateAdd(start, b_.getInt64(static_cast<std::uint64_t>(first))));
+    Value* loaded = tag(buffer, b_.CreateAlignedLoad(type, from, align));
+    std::vector<int> pick(static_cast<std::size_t>(at.count));
+    std::iota(pick.begin(), pick.end(), 0);
+    const std::int64_t end = std::min((part + 1) * at.count, last + 1);
+    for (; have < at.count && have * step < end; ++have)
+      pick[static_cast<std::size_t>(have)] =
+          static_cast<int>(have * step - first) + (result ? at.count : 0);
+    result = result ? b_.CreateShuffleVector(result, loaded, pick)
+                    : b_.CreateShuffleVector(loaded, pick);
+  }
+  return at.step > 0 ? result : reversed(b_, result);
 }
 
 Value* Emitter::load_value(const kernel::Load& node, kernel::Type type) {

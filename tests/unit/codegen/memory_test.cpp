@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -53,7 +54,9 @@ TEST(Memory, PatternsOfVectorLoads) {
   };
   for (const Case c :
        {Case{"ramp(3, 1, 8)", 3, 1}, Case{"ramp(20, -1, 8)", 20, -1}, Case{"ramp(5, 3, 8)", 5, 3},
-        Case{"ramp(63, -2, 8)", 63, -2}, Case{"broadcast(7, 8)", 7, 0}}) {
+        Case{"ramp(63, -2, 8)", 63, -2}, Case{"broadcast(7, 8)", 7, 0}, Case{"ramp(1, 2, 8)", 1, 2},
+        Case{"ramp(30, 4, 8)", 30, 4}, Case{"ramp(63, -3, 8)", 63, -3},
+        Case{"ramp(0, 9, 8)", 0, 9}}) {
     for (const auto& target : runnable_targets()) {
       std::vector<float> z(8);
       Jit(fmt::format("kernel p {{\n buffer X float32[64] align 4\n buffer Z float32[8] align 4 "
@@ -199,6 +202,59 @@ TEST(Memory, UniformLoadUnderAVectorMask) {
   const float x = 8;
   Jit(text).run(&x, &n, z.data());
   EXPECT_EQ(z, (std::vector<float>{8, 8, 8, 5}));
+}
+
+TEST(Memory, StridedLoadsReadNothingBeyondTheLastLane) {
+  for (const int step : {2, 3, 4, -2, -3, -4}) {
+    for (const int lanes : {4, 8, 16}) {
+      const int n = std::abs(step) * (lanes - 1) + 1;
+      for (const char* type : {"float32", "int16", "uint8"}) {
+        const DType dtype = *dtype_from_name(type);
+        const std::size_t bytes = static_cast<std::size_t>(n * bits(dtype) / 8);
+        const Guarded x(bytes);
+        std::vector<char> z(static_cast<std::size_t>(lanes * bits(dtype) / 8));
+        for (std::size_t i = 0; i < bytes; ++i)
+          x.as<char>()[i] = static_cast<char>(i * 7);
+        Jit(fmt::format("kernel s {{\n buffer X {0}[{1}] align 1\n buffer Z {0}[{2}] align 1 "
+                        "writable\n Z[ramp(0, 1, {2})] = X[ramp({3}, {4}, {2})]\n}}\n",
+                        type, n, lanes, step > 0 ? 0 : n - 1, step))
+            .run(x.as<char>(), z.data());
+        const int size = bits(dtype) / 8;
+        for (int i = 0; i < lanes; ++i) {
+          const int from = step > 0 ? i * step : n - 1 + i * step;
+          ASSERT_EQ(std::memcmp(z.data() + i * size, x.as<char>() + from * size,
+                                static_cast<std::size_t>(size)),
+                    0)
+              << type << step << lanes << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Memory, ComparisonsOfRamps) {
+  const std::int64_t big = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t n :
+       {std::int64_t{0}, std::int64_t{-9}, std::int64_t{12}, std::int64_t{13}, std::int64_t{40},
+        std::int64_t{1} << 40, -(std::int64_t{1} << 40), big, -big - 1}) {
+    for (const std::int64_t base : {std::int64_t{10}, -(std::int64_t{1} << 50)}) {
+      std::vector<std::uint8_t> z(16), expected(16);
+      const std::int64_t input[2] = {n, base};
+      Jit(R"(kernel c {
+  buffer N int64[2] align 8
+  buffer Z bool[16] align 1 writable
+  Z[ramp(0, 1, 8)] = ramp(N[1], 1, 8) < broadcast(N[0], 8)
+  Z[ramp(8, 1, 8)] = broadcast(N[0], 8) <= ramp(N[1], -3, 8) || ramp(N[1], 2, 8) == broadcast(N[0], 8)
+}
+)")
+          .run(input, z.data());
+      for (int i = 0; i < 8; ++i) {
+        expected[i] = base + i < n;
+        expected[8 + i] = n <= base - 3 * i || base + 2 * i == n;
+      }
+      EXPECT_EQ(z, expected) << n << " " << base;
+    }
+  }
 }
 
 TEST(Memory, ScatterKeepsTheLastOfEqualPlaces) {
