@@ -30,10 +30,22 @@ class ExprSimplifier {
 public:
   explicit ExprSimplifier(const Facts& facts) : facts_(facts) {}
 
+  /// A rule may uncover another one (a uniform vector becomes a scalar that is a sum): until
+  /// nothing changes.
   ExprPtr operator()(const ExprPtr& expr) const {
-    if (!expr) return nullptr;
-    const ExprPtr inner =
-        map_children(expr, [this](const ExprPtr& child) { return (*this)(child); });
+    constexpr int kRounds = 8;
+    ExprPtr result = expr;
+    for (int round = 0; result && round < kRounds; ++round) {
+      ExprPtr next = once(result);
+      if (next == result) break;
+      result = std::move(next);
+    }
+    return result;
+  }
+
+private:
+  ExprPtr once(const ExprPtr& expr) const {
+    const ExprPtr inner = map_children(expr, [this](const ExprPtr& child) { return once(child); });
     const auto* n = std::get_if<Binary>(&inner->node);
     if (!n) return inner;
     switch (n->op) {
@@ -54,7 +66,6 @@ public:
     }
   }
 
-private:
   /// One form for equal sums; the quotient and the remainder of one division join again.
   ExprPtr sum(const ExprPtr& expr) const {
     Affine form = affine(expr);
