@@ -3,6 +3,7 @@
 // Programs of every kind that the schedule must cope with, at sizes small enough to run.
 #pragma once
 
+#include <ostream>
 #include <vector>
 
 #include "tests/unit/poly/fixture.h"
@@ -14,6 +15,10 @@ struct Program {
   const char* text;
   Sizes sizes;
 };
+
+inline void PrintTo(const Program& value, std::ostream* stream) {
+  *stream << value.name;
+}
 
 inline const std::vector<Program>& programs() {
   static const std::vector<Program> list = {

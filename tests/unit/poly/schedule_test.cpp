@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <sstream>
 
 #include "tests/unit/poly/programs.h"
@@ -36,6 +37,10 @@ struct ShapeCase {
   const char* preserve3;
   const char* min;
 };
+
+void PrintTo(const ShapeCase& value, std::ostream* stream) {
+  *stream << value.name;
+}
 
 class Shapes : public ::testing::TestWithParam<ShapeCase> {};
 
@@ -209,6 +214,10 @@ struct Spelling {
   std::vector<const char*> texts;
 };
 
+void PrintTo(const Spelling& value, std::ostream* stream) {
+  *stream << value.name;
+}
+
 class Spellings : public ::testing::TestWithParam<Spelling> {};
 
 TEST_P(Spellings, GiveOneSchedule) {
@@ -281,6 +290,10 @@ struct SplitCase {
   std::int64_t option;
   std::int64_t parts;  ///< of the first split reduction; 0: none is split
 };
+
+void PrintTo(const SplitCase& value, std::ostream* stream) {
+  *stream << value.name;
+}
 
 class Splits : public ::testing::TestWithParam<SplitCase> {};
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "tests/unit/poly/fixture.h"
 
 namespace tc::poly::testing {
@@ -101,6 +103,10 @@ struct RelationCase {
   const char* textual;
 };
 
+void PrintTo(const RelationCase& value, std::ostream* stream) {
+  *stream << value.name;
+}
+
 class RelationsTest : public ::testing::TestWithParam<RelationCase> {};
 
 TEST_P(RelationsTest, AreThoseOfTheText) {
@@ -180,6 +186,10 @@ struct DependenceCase {
   const char* order;
   const char* reduction;
 };
+
+void PrintTo(const DependenceCase& value, std::ostream* stream) {
+  *stream << value.name;
+}
 
 class DependencesTest : public ::testing::TestWithParam<DependenceCase> {};
 

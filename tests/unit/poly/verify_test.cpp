@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include "tests/unit/poly/programs.h"
 
@@ -201,6 +202,10 @@ struct BadEdit {
   const char* to;
   const char* error;
 };
+
+void PrintTo(const BadEdit& value, std::ostream* stream) {
+  *stream << value.name;
+}
 
 class BadEdits : public ::testing::TestWithParam<BadEdit> {};
 
