@@ -167,9 +167,11 @@ std::optional<Shape> choose_shape(const Op& op, const Roles& roles, const Mappin
       direct ? !roles.vectors.is_window && m >= 48 && k * n * element > target.l1_bytes / 2
              : m >= 8;
   // Broadcast side: it is read once per vector span; copies pay from a few spans on.
-  shape.pack_rows =
-      n >= 8 * shape.lanes &&
-      (!roles.rows.is_plain || (!roles.rows.is_window && k * m * element > target.l1_bytes / 4));
+  if (!roles.rows.is_plain)
+    shape.pack_rows = n >= 4 * shape.lanes;
+  else
+    shape.pack_rows =
+        n >= 8 * shape.lanes && !roles.rows.is_window && k * m * element > target.l1_bytes / 4;
   if (!shape.pack_rows && !shape.pack_vectors) return std::nullopt;
   const std::int64_t vectors = ceil_div(extent(op, roles.vector), shape.lanes);
   shape.vector_places = static_cast<int>(
@@ -216,10 +218,10 @@ public:
     if (local_target) target = local_accumulator(body);
     if (blocks && op_.from_identity)
       body.push_back(
-          copy("zero", target,
+          copy(op_.label + "_zero", target,
                kernel::identity(kernel::ReduceOp::Add, compute_type(target.buffer->type))));
     if (local_target && !op_.from_identity)
-      body.push_back(copy("read", target, loaded(op_.targets[0])));
+      body.push_back(copy(op_.label + "_read", target, loaded(op_.targets[0])));
     std::vector<tile::Node> inner;
     target.value = kernel::mul(shape_.pack_rows ? pack_rows(inner) : roles_.rows.value,
                                shape_.pack_vectors ? pack_vectors(inner) : roles_.vectors.value);
@@ -232,7 +234,7 @@ public:
       for (auto& node : inner)
         body.push_back(std::move(node));
     }
-    if (local_target) body.push_back(copy("store", op_.targets[0], loaded(target)));
+    if (local_target) body.push_back(copy(op_.label + "_store", op_.targets[0], loaded(target)));
     for (auto d = roles_.batch.rbegin(); d != roles_.batch.rend(); ++d) {
       const Dim& dim = op_.dims[*d];
       body = {std::make_shared<const tile::Loop>(
@@ -276,7 +278,7 @@ private:
   /// An operation over some of the dims that only copies or evaluates.
   Op over(const std::string& what, const std::vector<int>& dims, tile::Target target) const {
     Op op;
-    op.label = op_.label + "." + what;
+    op.label = what;
     for (const int d : dims) {
       op.dims.push_back(dims_[d]);
       op.dims.back().reduction = false;

@@ -103,6 +103,7 @@ Op make_op(std::string label, std::vector<Dim> dims, std::vector<tile::Target> t
   op.combine = combine;
   op.from_identity = from_identity;
   op.conditions = std::move(conditions);
+  op.kind = tile::classify(op);
   return op;
 }
 

@@ -50,5 +50,7 @@ struct Example {
 };
 /// Kernels with exactly one operation, for random layouts.
 const std::vector<Example>& single_operations();
+/// Products large enough to be packed, and a kernel of several operations.
+const std::vector<Example>& contractions();
 
 }  // namespace tc::test

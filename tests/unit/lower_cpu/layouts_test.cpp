@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
+#include "check_program.h"
 #include "examples.h"
-#include "execute.h"
-#include "tc/kernel/passes.h"
 #include "tc/lower/cpu/lower.h"
 
 namespace tc::test {
@@ -49,39 +49,6 @@ std::string text(const tile::Layout& layout) {
   return s;
 }
 
-Memory make_memory(const tile::Kernel& kernel, bool poison_outputs, unsigned seed) {
-  std::mt19937 random(seed);
-  Memory memory;
-  for (const auto& b : kernel.buffers) {
-    Storage storage(b);
-    fill(storage, b->writable ? (poison_outputs ? Fill::Poison : Fill::Integers) : Fill::Integers,
-         random);
-    memory.emplace(b->id, std::move(storage));
-  }
-  return memory;
-}
-
-/// Empty, or what is wrong.
-std::string compare(const tile::Program& program, const kernel::Plan& plan, unsigned seed) {
-  for (const auto& kernel : plan.kernels)
-    for (const auto& error : kernel::verify(kernel))
-      return "verify: " + error;
-  auto copy = program;
-  const tile::Op& op = only_op(copy);
-  const bool poison = !op.combine || op.from_identity;
-  Memory expected = make_memory(program.kernels[0], poison, seed);
-  Memory actual = expected;
-  execute(program.kernels[0], expected);
-  try {
-    execute(plan.kernels[0], actual);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  for (const auto& b : program.kernels[0].buffers)
-    if (auto d = difference(expected.at(b->id), actual.at(b->id)); !d.empty()) return d;
-  return {};
-}
-
 class Layouts : public testing::TestWithParam<Example> {};
 
 TEST_P(Layouts, EveryLayoutIsRightOrRefused) {
@@ -94,7 +61,7 @@ TEST_P(Layouts, EveryLayoutIsRightOrRefused) {
       tile::Program program = GetParam().make(size);
       tile::Op& op = only_op(program);
       if (round > 0) op.layout = random_layout(op.dims.size(), random);
-      auto plan = lower::cpu::lower(program, {}, {});
+      const auto plan = lower::cpu::lower(program, {}, {});
       if (!plan) {
         EXPECT_NE(round, 0) << plan.error().to_string();
         EXPECT_TRUE(plan.error().kind == RejectionKind::Unsupported ||
@@ -103,9 +70,9 @@ TEST_P(Layouts, EveryLayoutIsRightOrRefused) {
         continue;
       }
       ++lowered;
-      const std::string error = compare(program, *plan, static_cast<unsigned>(round));
       const std::string with = op.layout ? text(*op.layout) : "no layout";
-      ASSERT_EQ(error, "") << "size " << size << ", " << with << "\n" << kernel::print(*plan);
+      ASSERT_EQ(check_lowered(program, {}, {}, Run::Checked, static_cast<unsigned>(round)), "")
+          << "size " << size << ", " << with;
     }
   }
   EXPECT_GT(lowered, 10);
