@@ -3,8 +3,8 @@
 add_library(tc_warnings INTERFACE)
 target_compile_options(tc_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12 and 13 report false uses of uninitialised or dangling storage inside std::variant and std::string when optimising.
-  target_compile_options(tc_warnings INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-dangling-reference)
+  # GCC 12 and 13 report false uses of uninitialised, freed or dangling storage inside std::variant and std::string when optimising.
+  target_compile_options(tc_warnings INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-free-nonheap-object -Wno-dangling-reference)
   if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(tc_warnings INTERFACE -Wno-dangling-pointer)
   endif()
