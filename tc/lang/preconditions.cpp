@@ -60,7 +60,10 @@ std::vector<std::string> conjuncts(const isl::basic_set& set) {
     check(from != std::string::npos && to != std::string::npos, "the text of a parameter set");
     return {text.substr(from + 2, to - from - 2)};
   }
-  isl_constraint_list* list = isl_basic_set_get_constraint_list(set.get());
+  isl_basic_set* simple =
+      isl_basic_set_remove_redundancies(isl_basic_set_detect_equalities(set.copy()));
+  isl_constraint_list* list = isl_basic_set_get_constraint_list(simple);
+  isl_basic_set_free(simple);
   const int count = static_cast<int>(isl_constraint_list_n_constraint(list));
   for (int k = 0; k < count; ++k) {
     isl_constraint* constraint = isl_constraint_list_get_constraint(list, k);
@@ -172,11 +175,11 @@ public:
 
   /// Everything that was asked of the sizes, in its simplest form.
   void finish() {
-    const isl::set needed = known_.gist(positive_).coalesce();
-    if (!positive_.is_subset(known_)) {
-      for (const std::string& need : conditions(needed))
-        add(need);
-    }
+    std::vector<std::string> others;
+    if (!positive_.is_subset(known_)) others = conditions(known_.gist(positive_).coalesce());
+    std::swap(others, out_.needs);
+    for (const std::string& need : others)
+      add(need);
     std::sort(out_.undecided.begin(), out_.undecided.end());
     out_.undecided.erase(std::unique(out_.undecided.begin(), out_.undecided.end()),
                          out_.undecided.end());
@@ -211,8 +214,6 @@ private:
       sink_.error("E0480", range, "no sizes satisfy what this needs: " + what);
       return;
     }
-    for (const std::string& need : conditions(good.gist(known_).coalesce()))
-      add(need);
     known_ = good.coalesce();
   }
 
@@ -260,18 +261,16 @@ private:
 Preconditions derive_preconditions(const TypedDef& def, DiagnosticSink& sink) {
   Preconditions out;
   ProofModel model(def);
-  try {
-    sets::within_quota(model.context(), [&] {
-      Conditions found(model, out, sink);
-      found.add_written_preconditions();
-      for (int s = 0; s < static_cast<int>(model.items().size()); ++s)
-        found.add_ranges(s);
-      prove_all(model, found);
-      found.finish();
-    });
-  } catch (const sets::QuotaExceeded&) {
-    out.undecided.push_back("the ranges of '" + def.name + "' (the proof took too long)");
-  }
+  Conditions found(model, out, sink);
+  const bool asked = model.ask([&] {
+    found.add_written_preconditions();
+    for (int s = 0; s < static_cast<int>(model.items().size()); ++s)
+      found.add_ranges(s);
+  });
+  if (!asked) out.undecided.push_back("the ranges of '" + def.name + "' (the proof took too long)");
+  prove_all(model, found);
+  if (!model.ask([&] { found.finish(); }))
+    out.undecided.push_back("the conditions on all sizes together (the proof took too long)");
   return out;
 }
 

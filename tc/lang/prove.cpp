@@ -54,6 +54,7 @@ public:
   }
 
   void undecided(const Finding& finding) override {
+    check(finding.kind == FindingKind::NotAffine, "left sides, ranges and conditions are affine");
     const Access& access = accessed(finding);
     const ExprPtr& subscript =
         access.subscripts[static_cast<std::size_t>(std::max(finding.dim, 0))];
@@ -97,11 +98,13 @@ private:
     return std::to_string(begin) + ":" + std::to_string(begin + extent);
   }
 
-  /// "at i = 2, k = 3 " for the variables that the expressions mention; empty if they mention none.
+  /// "at i = 2, k = 3" for the variables that the expressions mention; empty if they mention none.
   std::string at(const Finding& finding, const sets::Point& point,
                  const std::vector<ExprPtr>& expressions) const {
     return values_at(model_, finding.item, point, expressions);
   }
+
+  static std::string before(const std::string& when) { return when.empty() ? when : when + " "; }
 
   static std::string element(const std::string& tensor, const sets::Point& position) {
     std::string text = tensor;
@@ -116,7 +119,7 @@ private:
     const std::optional<std::int64_t> value = value_at(model_, finding.item, point, subscript);
     check(value.has_value(), "a counterexample evaluates");
     const bool reads = finding.kind == FindingKind::ReadOutside;
-    const std::string when = at(finding, point, guarding(finding, access));
+    const std::string when = before(at(finding, point, guarding(finding, access)));
     error(reads ? "E0410" : "E0411", access.range,
           quoted(spelled(finding)) + (reads ? " reads outside " : " writes outside ") +
               quoted(tensor_name(finding)) + ": " + when +
@@ -142,7 +145,7 @@ private:
     const Access& access = accessed(finding);
     error("E0412", access.range,
           quoted(spelled(finding)) + " reads an element that no earlier statement wrote: " +
-              at(finding, pair.from, guarding(finding, access)) + "it is " +
+              before(at(finding, pair.from, guarding(finding, access))) + "it is " +
               element(tensor_name(finding), pair.to) + "; write it first");
   }
 
@@ -162,7 +165,7 @@ private:
       target.push_back(value_at(model_, finding.item, pair.from, subscript).value_or(0));
     error("E0414", access.range,
           "'=' writes the element " + element(tensor_name(finding), target) + " more than once: " +
-              at(finding, pair.from, all) + "and " + at(finding, pair.to, all) +
+              at(finding, pair.from, all) + " and " + at(finding, pair.to, all) +
               "; use a reduction such as '+=!', or give each point its own element");
   }
 
@@ -173,7 +176,7 @@ private:
           quoted(spelled(finding)) +
               " reads an element that this statement also writes, at another point, and points "
               "have no order: read " +
-              at(finding, pair.from, all) + "and written " + at(finding, pair.to, all) +
+              at(finding, pair.from, all) + " and written " + at(finding, pair.to, all) +
               "; write another tensor, or put the order into a 'for'");
   }
 
@@ -181,7 +184,7 @@ private:
     const Access& access = accessed(finding);
     error("E0416", access.range,
           quoted(spelled(finding)) + " reads an element that this statement accumulates: " +
-              at(finding, pair.from, access.subscripts) + "it is " +
+              before(at(finding, pair.from, access.subscripts)) + "it is " +
               element(tensor_name(finding), pair.to) +
               "; accumulate into another tensor, or put the order into a 'for'");
   }

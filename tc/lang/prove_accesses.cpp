@@ -91,7 +91,7 @@ void prove_reads_written(ProofModel& model, int s, Findings& findings) {
     if (!is_read(access) || model.tensor(access.tensor).is_param ||
         keeps_initial(model, access.tensor))
       continue;
-    if (!access.padded && model.surely_written(s, access)) continue;
+    if (model.surely_written(s, access)) continue;
     const Finding finding{FindingKind::ReadUnwritten, s, static_cast<int>(a), -1, access.tensor};
     const std::optional<isl::map> touched = model.elements(s, access);
     const std::optional<isl::map> before =

@@ -46,13 +46,7 @@ void mark_initial(TypedDef& def, DiagnosticSink& sink) {
     const Statement& statement = *model.item(s).statement;
     if (!is_candidate(def, statement)) continue;
     Failure failure;
-    model.context().reset_quota();
-    try {
-      sets::within_quota(model.context(), [&] { prove_accumulation(model, s, failure); });
-    } catch (const sets::QuotaExceeded&) {
-      failure.failed = true;
-      model.context().reset_quota();
-    }
+    if (!model.ask([&] { prove_accumulation(model, s, failure); })) failure.failed = true;
     if (!failure.failed) continue;
     Tensor& tensor = def.tensors[static_cast<std::size_t>(statement.tensor)];
     tensor.needs_initial = true;

@@ -100,6 +100,19 @@ ProofModel::ProofModel(const TypedDef& def)
     items_.push_back(item_of(context));
 }
 
+bool ProofModel::ask(const std::function<void()>& question) {
+  constexpr std::uint64_t kLeast = 5'000;
+  context_.set_quota(quota_);
+  try {
+    sets::within_quota(context_, question);
+    return true;
+  } catch (const sets::QuotaExceeded&) {
+    quota_ = std::max(quota_ / 2, kLeast);
+    context_.set_quota(quota_);
+    return false;
+  }
+}
+
 std::string ProofModel::statement_tuple(int s) const {
   return "S" + std::to_string(item(s).statement->id);
 }
@@ -354,7 +367,8 @@ bool ProofModel::surely_written(int s, const Access& access) const {
     for (std::size_t d = 0; inside && d < box->size(); ++d) {
       Form low = Form::of(access.subscripts[d]);
       Form high = low;
-      if (contains_read(access.subscripts[d])) {
+      // A gathered read may touch everything, and so may one that pad keeps inside.
+      if (access.padded || contains_read(access.subscripts[d])) {
         low = Form::of(target.begin[d]);
         high = low + Form::of(target.extent[d]) - Form(1);
       }

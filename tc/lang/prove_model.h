@@ -7,6 +7,7 @@
 
 #include <isl/cpp.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -70,8 +71,9 @@ public:
 
 class ProofModel {
 public:
-  /// isl operations for one question.
-  static constexpr std::uint64_t kQuota = 50'000'000;
+  /// isl operations for one question: some 20 times what the hardest realistic ones take, and about
+  /// two seconds where isl is at its slowest (integer programs of many variables).
+  static constexpr std::uint64_t kQuota = 100'000;
 
   explicit ProofModel(const TypedDef& def);
 
@@ -80,6 +82,9 @@ public:
   const ProofItem& item(int s) const { return items_[static_cast<std::size_t>(s)]; }
   const Tensor& tensor(TensorId id) const { return def_.tensors[static_cast<std::size_t>(id)]; }
   sets::IslContext& context() { return context_; }
+  /// Runs one question under a quota of its own. False: it was given up; later questions get less,
+  /// so that a hopeless def fails soon.
+  bool ask(const std::function<void()>& question);
 
   // ---- isl views; nullopt where something is not affine in sizes and indices ----
   const AffineScope& scope(int s);           ///< tuple "S<id>"
@@ -125,6 +130,7 @@ private:
   std::vector<ProofItem> items_;
   std::map<int, std::unique_ptr<AffineScope>> scopes_;
   std::map<int, std::optional<isl::map>> written_;
+  std::uint64_t quota_ = kQuota;
 };
 
 // ---- the questions ----

@@ -78,7 +78,7 @@ std::string values_at(const ProofModel& model, int s, const sets::Point& point,
     if (mentioned.count({false, static_cast<int>(k)}))
       add(item.statement->indices[k].name, point[item.loops.size() + k]);
   }
-  return text.empty() ? text : text + " ";
+  return text;
 }
 
 std::vector<ExprPtr> all_indices(const ProofModel& model, int s) {

@@ -19,7 +19,7 @@ const char* goal_text(FindingKind kind);
 /// Value of an expression at one instance { S[t, i] }.
 std::optional<std::int64_t> value_at(const ProofModel& model, int s, const sets::Point& point,
                                      const ExprPtr& expr);
-/// "at i = 2, k = 3 " for the variables that the expressions mention, in the order of loops and
+/// "at i = 2, k = 3" for the variables that the expressions mention, in the order of loops and
 /// indices; empty if they mention none.
 std::string values_at(const ProofModel& model, int s, const sets::Point& point,
                       const std::vector<ExprPtr>& expressions);

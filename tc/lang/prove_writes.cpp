@@ -168,12 +168,8 @@ void prove_reduces_something(ProofModel& model, int s, Findings& findings) {
 void prove_outputs_written(ProofModel& model, Findings& findings) {
   for (const TensorId id : model.def().outputs) {
     if (model.tensor(id).is_param) continue;
-    try {
-      sets::within_quota(model.context(), [&] { prove_output_written(model, id, findings); });
-    } catch (const sets::QuotaExceeded&) {
+    if (!model.ask([&] { prove_output_written(model, id, findings); }))
       findings.given_up({FindingKind::OutputUnwritten, -1, -1, -1, id});
-      model.context().reset_quota();
-    }
   }
 }
 
@@ -189,16 +185,10 @@ void prove_all(ProofModel& model, Findings& findings) {
   };
   for (int s = 0; s < static_cast<int>(model.items().size()); ++s) {
     for (const auto& [ask, kind] : questions) {
-      model.context().reset_quota();
-      try {
-        sets::within_quota(model.context(), [&, ask = ask] { ask(model, s, findings); });
-      } catch (const sets::QuotaExceeded&) {
+      if (!model.ask([&, ask = ask] { ask(model, s, findings); }))
         findings.given_up({kind, s, -1, -1, model.item(s).statement->tensor});
-        model.context().reset_quota();
-      }
     }
   }
-  model.context().reset_quota();
   prove_outputs_written(model, findings);
 }
 

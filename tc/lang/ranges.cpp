@@ -46,13 +46,14 @@ private:
       loop.hi = running_dims(loop.hi);
       const VariableRange range{Form::of(loop.lo), Form::of(loop.hi)};
       const VariableRanges outside = loops_;
-      if (range.lo.valid() && range.hi.valid()) {
+      if (is_quasi_affine(range.lo) && is_quasi_affine(range.hi)) {
         loops_.set({true, loop.var}, range);
       } else {
-        sink_.error("E0314", SourceRange::join(loop.lo->range, loop.hi->range),
-                    "the bounds of 'for " + loop.name +
-                        "' must be made of integers, sizes, integer consts and outer for variables "
-                        "with +, -, *, /, %, min and max");
+        sink_.error(
+            "E0314", SourceRange::join(loop.lo->range, loop.hi->range),
+            "the bounds of 'for " + loop.name +
+                "' must be sums of multiples of integers, sizes, integer consts and outer for "
+                "variables, with / and % by what is the same everywhere, min and max");
         loops_.set({true, loop.var}, {Form(0), Form(1)});
       }
       loop.body = body(loop.body);

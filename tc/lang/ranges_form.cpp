@@ -537,6 +537,23 @@ bool has_variables(const Form& form) {
   return !variables(form).empty();
 }
 
+bool is_quasi_affine(const Form& form) {
+  if (!form.valid()) return false;
+  for (const Form::Term& term : form.terms()) {
+    int varying = 0;
+    for (const AtomPtr& atom : term.atoms) {
+      if (has_variables(Form::of(atom))) ++varying;
+      for (const Form& arg : atom->args) {
+        if (!is_quasi_affine(arg)) return false;
+      }
+      const bool divides = atom->kind == Kind::Div || atom->kind == Kind::Mod;
+      if (divides && has_variables(atom->args[1])) return false;
+    }
+    if (varying > 1) return false;
+  }
+  return true;
+}
+
 ExprPtr Form::to_expr() const {
   check(valid_, "an invalid form has no expression");
   ExprPtr result;

@@ -105,5 +105,8 @@ struct Variable {
 std::set<Variable> variables(const Form& form);
 bool mentions(const Form& form, Variable variable);
 bool has_variables(const Form& form);
+/// No product of variables and no division by one, at any depth: affine once sizes and consts have
+/// values.
+bool is_quasi_affine(const Form& form);
 
 }  // namespace tc::lang

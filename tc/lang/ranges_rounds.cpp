@@ -127,11 +127,12 @@ bool RangeRounds::check_given(DiagnosticSink& sink) const {
     if (!index.given) continue;
     for (const ExprPtr& end : {index.lo, index.hi}) {
       const Form form = Form::of(end);
-      if (!form.valid()) {
-        sink.error("E0314", end->range,
-                   "the bound '" + to_string(def_, &statement_, end) + "' of '" + index.name +
-                       "' must be made of integers, sizes, integer consts and indices with +, -, "
-                       "*, /, %, min and max");
+      if (!is_quasi_affine(form)) {
+        sink.error(
+            "E0314", end->range,
+            "the bound '" + to_string(def_, &statement_, end) + "' of '" + index.name +
+                "' must be a sum of multiples of integers, sizes, integer consts and indices, "
+                "with / and % by what is the same everywhere, min and max");
         good = false;
         continue;
       }

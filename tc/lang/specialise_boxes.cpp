@@ -12,8 +12,8 @@ namespace tc::lang {
 
 namespace {
 
-/// isl operations for one question about one statement's domain.
-constexpr std::uint64_t kQuota = 50'000'000;
+/// isl operations for one question about one statement's domain; see ProofModel::kQuota.
+constexpr std::uint64_t kQuota = 100'000;
 
 std::vector<AffineLoop> affine_loops(const std::vector<const ForLoop*>& loops) {
   std::vector<AffineLoop> out;

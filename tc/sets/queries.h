@@ -46,7 +46,10 @@ template <class F>
 auto within_quota(const IslContext& context, F&& question) {
   try {
     return question();
+  } catch (const isl::exception_quota&) {
+    throw QuotaExceeded();
   } catch (const isl::exception&) {
+    // The C functions between two bindings hand a null object on, which the next binding rejects.
     if (context.quota_exceeded()) throw QuotaExceeded();
     throw;
   }
