@@ -79,17 +79,22 @@ Interval hull(const std::vector<std::vector<Interval>>& accesses) {
   return *best;
 }
 
-ExprPtr to_expr(const Interval& interval, const GroupFrame& frame) {
-  ExprPtr sum;
+/// Adds the dimension that the interval describes.
+void add_dimension(const Interval& interval, const GroupFrame& frame, Footprint& footprint) {
+  ExprPtr base;
+  std::vector<std::pair<std::size_t, std::int64_t>> moves;
   for (const auto& [id, coefficient] : interval.terms) {
     const auto loop = std::find_if(frame.grid.begin(), frame.grid.end(),
                                    [&](const GridLoop& g) { return g.var.id == id; });
     check(loop != frame.grid.end(), "a footprint moves with the grid only");
     const ExprPtr term = kernel::mul(kernel::int_imm(coefficient), kernel::var_ref(loop->var));
-    sum = sum ? kernel::add(sum, term) : term;
+    base = base ? kernel::add(base, term) : term;
+    moves.emplace_back(loop - frame.grid.begin(), coefficient);
   }
-  if (!sum) return kernel::int_imm(interval.lo);
-  return interval.lo == 0 ? sum : kernel::add(sum, kernel::int_imm(interval.lo));
+  const ExprPtr lo = kernel::int_imm(interval.lo);
+  footprint.base.push_back(base ? kernel::add(base, lo) : lo);
+  footprint.extent.push_back(interval.hi - interval.lo + 1);
+  footprint.moves.push_back(std::move(moves));
 }
 
 /// Constant box that contains an access over the whole domain.
@@ -165,8 +170,7 @@ std::optional<Footprint> footprint(const poly::Scop& scop, const GroupFrame& fra
     Interval interval = hull(options);
     if (interval.hi - interval.lo + 1 >= shape.extent[d])
       interval = {{}, shape.begin[d], shape.begin[d] + shape.extent[d] - 1};
-    result.base.push_back(to_expr(interval, frame));
-    result.extent.push_back(interval.hi - interval.lo + 1);
+    add_dimension(interval, frame, result);
   }
   return result;
 }

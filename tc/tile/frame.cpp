@@ -80,6 +80,7 @@ public:
       member_var_[m] = kernel::var_ref(loop.var);
       scope_.push(loop);
       frame_.grid.push_back(std::move(loop));
+      frame_.grid_member.push_back(m);
     }
     for (const auto& counter : counters) {
       const Translator translator(scop_, outer_, scope_, no_places_, Bounds::Check);

@@ -2,6 +2,7 @@
 #include "tc/tile/tile_sizes.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tc/support/numeric.h"
 
@@ -130,7 +131,8 @@ private:
     }
   }
 
-  /// The innermost member is split into runs of whole cache lines if a tensor that is as large as the work lies along it.
+  /// The innermost member is split into runs of whole cache lines if a tensor that is as large as
+  /// the work lies along it.
   void keep_contiguous_runs() {
     if (minimum_.empty()) return;
     const std::size_t last = minimum_.size() - 1;
@@ -142,7 +144,9 @@ private:
       if (!members_of(position, subscript)[last]) continue;
       std::int64_t elements = 1;
       for (const auto& dims = whole_.statements[position].dims; const auto& d : dims)
-        if (uses(access, d)) elements = std::min(elements * std::max<std::int64_t>(d.max_extent, 1), std::int64_t{1} << 30);
+        if (uses(access, d))
+          elements =
+              std::min(elements * std::max<std::int64_t>(d.max_extent, 1), std::int64_t{1} << 30);
       if (points_[position] / elements > kHeavyPoints) continue;
       const std::int64_t run = std::max<std::int64_t>(4 * kLineBytes / element_bytes(), 1);
       minimum_[last] = std::min(extent_[last], run);
@@ -156,36 +160,82 @@ private:
     for (const auto& subscript : *access.subscripts) {
       const auto here = indices_of(statement(position), subscript);
       for (std::size_t i = 0; i < here.size(); ++i)
-        if (here[i] && indices[i] && std::get<kernel::VarRef>(indices[i]->node).var.id == dim.var.id) return true;
+        if (here[i] && indices[i] &&
+            std::get<kernel::VarRef>(indices[i]->node).var.id == dim.var.id)
+          return true;
     }
     return false;
   }
 
-  /// What the smallest tiles need. Temporaries that do not fit even there will not be local and do
-  /// not count.
+  /// Footprints in the smallest tiles. Temporaries that do not fit even there will not be local and
+  /// do not count.
   void measure_smallest() {
     Sizes smallest = extent_;
     for (std::size_t m = 0; m < smallest.size(); ++m)
       if (!fixed_[m]) smallest[m] = 1;
     const GroupFrame frame = make_frame(scop_, group_, context_.counters, smallest);
-    std::vector<std::pair<std::int64_t, int>> needs;
-    for (const int tensor : context_.private_tensors)
-      needs.emplace_back(bytes(frame, tensor), tensor);
-    std::sort(needs.begin(), needs.end());
+    std::vector<std::pair<std::int64_t, Growth>> temporaries;
+    for (const int tensor : context_.private_tensors) {
+      Growth growth = this->growth(frame, tensor);
+      const std::int64_t need = growth.bytes(smallest);
+      temporaries.emplace_back(need, std::move(growth));
+    }
+    std::stable_sort(temporaries.begin(), temporaries.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::int64_t total = 0;
-    for (const auto& [need, tensor] : needs) {
+    for (auto& [need, growth] : temporaries) {
       total = saturating_add(total, need);
       if (total > local_limit(options_, target_)) break;
-      bounded_.push_back(tensor);
+      bounded_.push_back(std::move(growth));
     }
-    reused_ = find_reused();
-    for (const int tensor : reused_)
-      smallest_reused_ = saturating_add(smallest_reused_, bytes(frame, tensor));
+    for (const int tensor : find_reused())
+      reused_.push_back(growth(frame, tensor));
+    smallest_reused_ = sum_bytes(reused_, smallest);
   }
 
-  std::int64_t bytes(const GroupFrame& frame, int tensor) const {
-    const auto box = footprint(scop_, frame, context_.accesses, tensor);
-    return box ? box_bytes(scop_.tensors[static_cast<std::size_t>(tensor)].type, box->extent) : 0;
+  /// How the footprint of a tensor grows from the smallest tiles: by |coefficient| for each further
+  /// value of a band member, up to the whole dimension.
+  struct Growth {
+    struct Dimension {
+      std::int64_t smallest, whole;
+      std::vector<std::pair<std::size_t, std::int64_t>> members;
+    };
+    DType type;
+    std::vector<Dimension> dimensions;
+
+    std::int64_t bytes(const Sizes& sizes) const {
+      std::vector<std::int64_t> box;
+      for (const auto& d : dimensions) {
+        std::int64_t extent = d.smallest;
+        for (const auto& [m, coefficient] : d.members)
+          extent += std::abs(coefficient) * (sizes[m] - 1);
+        box.push_back(std::min(extent, d.whole));
+      }
+      return box_bytes(type, box);
+    }
+  };
+
+  Growth growth(const GroupFrame& smallest, int tensor) const {
+    const auto& shape = scop_.tensors[static_cast<std::size_t>(tensor)];
+    Growth result{shape.type, {}};
+    const auto box = footprint(scop_, smallest, context_.accesses, tensor);
+    if (!box) {
+      result.dimensions.push_back({0, 0, {}});
+      return result;
+    }
+    for (std::size_t d = 0; d < box->extent.size(); ++d) {
+      result.dimensions.push_back({box->extent[d], shape.extent[d], {}});
+      for (const auto& [loop, coefficient] : box->moves[d])
+        result.dimensions.back().members.emplace_back(smallest.grid_member[loop], coefficient);
+    }
+    return result;
+  }
+
+  static std::int64_t sum_bytes(const std::vector<Growth>& tensors, const Sizes& sizes) {
+    std::int64_t total = 0;
+    for (const auto& tensor : tensors)
+      total = saturating_add(total, tensor.bytes(sizes));
+    return total;
   }
 
   std::int64_t element_bytes() const {
@@ -401,47 +451,16 @@ private:
     }
   }
 
-  struct Need {
-    std::int64_t local = 0, near = 0;
-  };
-  Need need(const Sizes& sizes) const {
-    const GroupFrame frame = make_frame(scop_, group_, context_.counters, sizes);
-    Need result;
-    for (const int tensor : bounded_)
-      result.local = saturating_add(result.local, bytes(frame, tensor));
-    for (const int tensor : reused_)
-      result.near = saturating_add(result.near, bytes(frame, tensor));
-    return result;
-  }
-
-  /// Halves until everything fits. What is needed never grows on the way, so the first fitting
-  /// sizes are found by bisection.
+  /// Halves until everything fits.
   void fit(Sizes& sizes) const {
     const std::int64_t limit = local_limit(options_, target_);
     const std::int64_t near_limit =
         std::max(target_.l2_bytes / 2, 2 * std::min(smallest_reused_, std::int64_t{1} << 60));
-    const auto first = [&](const std::vector<Sizes>& steps, auto fits) {
-      std::size_t lo = 0;
-      std::size_t hi = steps.size() - 1;
-      while (lo < hi) {
-        const std::size_t middle = (lo + hi) / 2;
-        if (fits(need(steps[middle])))
-          hi = middle;
-        else
-          lo = middle + 1;
-      }
-      return steps[hi];
-    };
-    if (bounded_.empty() && reused_.empty()) return;
-    std::vector<Sizes> steps{sizes};
-    while (halve(sizes, minimum_))
-      steps.push_back(sizes);
-    sizes = first(steps, [&](const Need& n) { return n.local <= limit && n.near <= near_limit; });
+    while (sum_bytes(bounded_, sizes) > limit || sum_bytes(reused_, sizes) > near_limit)
+      if (!halve(sizes, minimum_)) break;
     // Temporaries may ask for runs shorter than the minimum.
-    steps = {sizes};
-    while (halve(sizes, Sizes(sizes.size(), 1)))
-      steps.push_back(sizes);
-    sizes = first(steps, [&](const Need& n) { return n.local <= limit; });
+    while (sum_bytes(bounded_, sizes) > limit)
+      if (!halve(sizes, Sizes(sizes.size(), 1))) break;
   }
 
   /// Multiple of `unit` nearest to the size, at least one; sizes below one unit stay.
@@ -473,8 +492,8 @@ private:
   Sizes extent_, minimum_;
   std::vector<bool> fixed_;
   std::vector<std::int64_t> points_;  ///< by position in Group::statements
-  std::vector<int> bounded_;          ///< private tensors that count against the limit
-  std::vector<int> reused_;
+  std::vector<Growth> bounded_;       ///< private tensors that count against the limit
+  std::vector<Growth> reused_;
   std::int64_t smallest_reused_ = 0;  ///< bytes of reused_ in the smallest tiles
   GroupFrame whole_;
 };

@@ -14,30 +14,28 @@ namespace tc::tile {
 ///
 /// With options.tile: as given, 0 or absent meaning the whole extent. Otherwise the model, in this
 /// order:
-///  1. Below 20000 points in all, or with one task asked for: one task.
-///  2. Caps. If a product reduction (target += a * b) makes up at least half of the points, the
-///  members that only one factor depends on are
-///     its rows or its columns (the columns are those of the target's innermost member), and they
-///     are taken from the inside out until there are about 16 register tiles of rows and 256
-///     columns (more, where rows are few): one packed block of each operand then stays in L2 while
-///     a tile is computed. Otherwise, where a statement accesses tensors whose contiguous
-///     dimensions run along different members (a transposition), these are capped at 64, so that
-///     whole cache lines are used on both sides.
-///  3. Halve a member, while what has reuse inside a tile does not fit: temporaries in local_bytes;
-///  everything that is accessed twice or
-///     by several points, operands of products excepted (their reduction is blocked inside the
-///     tile), in half of L2. Halved is the outermost member that is not yet 1; an innermost member
-///     along which something is written stays 256 bytes wide.
-///  4. Halve likewise, while there are fewer tasks than options.tasks, or else four per core but no
-///  task below 5000 points. In a
-///     product the largest of rows and columns is halved.
-///  5. Round to whole register tiles and cache lines where the member is larger than one, and even
-///  out the tiles.
-/// A member that runs along the innermost dimension of a written 4-bit tensor is never split: two
-/// tasks would share a byte.
+///  1. One task. Below 20000 points in all, or if one task is asked for.
+///  2. Caps. Where product reductions (target += a * b) make up at least half of the points, the
+///     members that only one factor of the heaviest depends on are its rows or its columns (the
+///     columns are those of the target's innermost member). They are taken from the inside out
+///     until there are about 16 register tiles of rows and 256 columns (more, where rows are few):
+///     one packed block of each operand then stays in L2 while a tile is computed. Otherwise, where
+///     a statement accesses tensors whose contiguous dimensions run along different members (a
+///     transposition), these are capped at 64, so that whole cache lines are used on both sides.
+///  3. Space. While what has reuse inside a tile does not fit, a member is halved: temporaries must
+///     fit in local_bytes; what is accessed twice or by several points, operands of products
+///     excepted (their reduction is blocked inside the tile), in half of L2. Halved is the
+///     outermost member that is not yet 1; an innermost member along which a tensor as large as the
+///     work lies stays 256 bytes wide, unless temporaries ask for less.
+///  4. Tasks. Members are halved likewise, while there are fewer tasks than options.tasks, or else
+///     than four per core with 5000 points each. In a product, batches are halved first, then the
+///     larger of rows and columns.
+///  5. Rounding. Tiles are evened out, then rounded to whole register tiles and cache lines.
+/// A member along the innermost dimension of a written 4-bit tensor is never split: two tasks would
+/// share a byte.
 ///
 /// `contiguous`: for each tensor of the scop, the dimension of stride 1, -1 if none.
-/// Cost: one frame and its footprints per halving.
+/// Cost: two frames and one set of footprints.
 std::vector<std::int64_t> choose_tile_sizes(const poly::Scop& scop, const GroupContext& context,
                                             const std::vector<int>& contiguous,
                                             const MappingOptions& options,
