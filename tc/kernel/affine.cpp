@@ -202,6 +202,7 @@ Interval Facts::binary_range(const Binary& n, DType type) const {
 std::optional<Interval> Facts::exact_range(const Affine& form) const {
   std::optional<Interval> total = Interval{form.constant, form.constant};
   for (const auto& [atom, coefficient] : form.terms) {
+    if (coefficient == kMin) return std::nullopt;  // has no magnitude, which rules rely on
     const auto term = product(range(atom), {coefficient, coefficient});
     total = term ? sum(*total, *term) : std::nullopt;
     if (!total) return std::nullopt;

@@ -81,6 +81,7 @@ void describe(const kernel::Plan& plan, int argument, EntryParameter& parameter)
   if (!buffer) return;
   parameter.type = buffer->type;
   parameter.extents = buffer->extents;
+  parameter.strides = buffer->strides;
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ std::vector<EntryParameter> entry_parameters(const kernel::Plan& plan) {
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
   std::vector<EntryParameter> parameters;
   std::set<std::string> names;
-  EntryParameter scratch{"scratch", DType::UInt8, {plan.scratch_bytes}, false, true, {}};
+  EntryParameter scratch{"scratch", DType::UInt8, {plan.scratch_bytes}, {1}, false, true, {}};
   for (const int i : order) {
     const auto& argument = plan.arguments[static_cast<std::size_t>(i)];
     if (argument.kind == Kind::Scratch) {
@@ -118,7 +119,7 @@ std::vector<EntryParameter> entry_parameters(const kernel::Plan& plan) {
       continue;
     }
     names.insert(name);
-    EntryParameter parameter{name, DType::UInt8, {}, argument.kind == Kind::Input, false, {i}};
+    EntryParameter parameter{name, DType::UInt8, {}, {}, argument.kind == Kind::Input, false, {i}};
     describe(plan, i, parameter);
     parameters.push_back(std::move(parameter));
   }
@@ -141,8 +142,11 @@ std::string c_header(const kernel::Plan& plan) {
           fmt::format("     {}: {} bytes of scratch memory, 64-byte aligned, contents undefined\n",
                       p.name, plan.scratch_bytes);
     } else {
-      docs += fmt::format("     {}: {} {}({})\n", p.name, p.is_const ? "input," : "output,",
+      const bool plain = p.strides == kernel::contiguous_strides(p.extents);
+      docs += fmt::format("     {}: {} {}({})", p.name, p.is_const ? "input," : "output,",
                           name(p.type), fmt::join(p.extents, ", "));
+      docs +=
+          plain ? "\n" : fmt::format(", strides ({}) in elements\n", fmt::join(p.strides, ", "));
     }
     list += fmt::format("{}{}{}* {}", list.empty() ? "" : ", ", p.is_const ? "const " : "",
                         p.is_scratch ? "void" : c_type(p.type), p.name);

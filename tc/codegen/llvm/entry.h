@@ -32,6 +32,7 @@ struct EntryParameter {
   std::string name;
   DType type = DType::UInt8;  ///< element type; scratch: bytes
   std::vector<std::int64_t> extents;
+  std::vector<std::int64_t> strides;
   bool is_const = false;
   bool is_scratch = false;
   std::vector<int> arguments;  ///< positions in Plan::arguments that it serves

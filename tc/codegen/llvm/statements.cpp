@@ -14,10 +14,15 @@ Emitter::Emitter(llvm::Function& function, llvm::Module& module, const Facts& fa
     : function_(function), module_(module), facts_(facts), b_(module.getContext()),
       math_(b_, module, facts) {
   llvm::FastMathFlags flags;
-  if (facts.request.fast_math)
-    flags.setFast();
-  else
-    flags.setAllowContract();  // a product may fuse with the sum that it feeds
+  flags.setAllowContract();  // a product may fuse with the sum that it feeds
+  if (facts.request.fast_math) {
+    // Reassociation and approximation, as the option says. NaN and infinities stay: masks and
+    // running maxima rest on them.
+    flags.setAllowReassoc();
+    flags.setAllowReciprocal();
+    flags.setApproxFunc();
+    flags.setNoSignedZeros();
+  }
   b_.setFastMathFlags(flags);
 }
 

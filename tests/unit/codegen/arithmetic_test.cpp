@@ -391,6 +391,55 @@ TEST(Cast, IntegersWrapAndRoundOnce) {
   }
 }
 
+TEST(Arithmetic, LogicalReductionsAndLanes) {
+  for (const int ones : {0, 1, 15, 16}) {
+    std::vector<std::uint8_t> x(16, 0), z(4);
+    std::fill(x.begin(), x.begin() + ones, std::uint8_t{1});
+    Jit(R"(kernel r {
+  buffer X bool[16] align 1
+  buffer Z bool[4] align 1 writable
+  let v = X[ramp(0, 1, 16)]
+  Z[0] = reduce_and(v)
+  Z[1] = reduce_or(v)
+  Z[2] = lane(v, 0) || lane(v, 15)
+  Z[3] = reduce_or(!v)
+}
+)")
+        .run(x.data(), z.data());
+    EXPECT_EQ(z, (std::vector<std::uint8_t>{ones == 16, ones > 0, ones > 0, ones < 16}));
+  }
+}
+
+TEST(Arithmetic, FastMathKeepsNanAndInfinity) {
+  auto plan = single_launch(parse_kernel(R"(kernel f {
+  buffer X float32[16] align 4
+  buffer Z float32[4] align 4 writable
+  let m = reduce_max(X[ramp(0, 1, 16)])
+  Z[0] = m
+  Z[1] = select(isinf<bool>(m), 1.0f, 2.0f)
+  Z[2] = select(isnan<bool>(X[3]), 1.0f, 2.0f)
+  Z[3] = reduce_add(X[ramp(0, 1, 16)])
+}
+)"));
+  codegen::native::Request request;
+  request.fast_math = true;
+  auto object = codegen::native::emit(plan, runtime::cpu::host_target(), request);
+  ASSERT_TRUE(object.has_value());
+  auto module = runtime::cpu::Module::load(*object, {"f"});
+  ASSERT_TRUE(module.has_value());
+  std::vector<float> x(16, -std::numeric_limits<float>::infinity()), z(4);
+  void* pointers[] = {x.data(), z.data()};
+  runtime::cpu::run(runtime::cpu::launch_table(plan), **module, pointers);
+  EXPECT_EQ(z[0], x[0]);
+  EXPECT_EQ(z[1], 1.0f);
+  EXPECT_EQ(z[2], 2.0f);
+  x[3] = std::numeric_limits<float>::quiet_NaN();
+  runtime::cpu::run(runtime::cpu::launch_table(plan), **module, pointers);
+  EXPECT_TRUE(std::isnan(z[0]));
+  EXPECT_EQ(z[2], 1.0f);
+  EXPECT_TRUE(std::isnan(z[3]));
+}
+
 TEST(Arithmetic, ProductsFuseWithSumsOnly) {
   // x*x - 1 with x = 1 + 2^-12: one rounding keeps 2^-24, two lose it.
   const float x = 1.0f + 0x1p-12f;

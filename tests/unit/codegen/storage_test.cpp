@@ -155,7 +155,7 @@ void check_integer_storage(const char* name, bool is_unsigned) {
       ASSERT_EQ(z[i], static_cast<std::int32_t>(x[i])) << name << is_unsigned;
     std::vector<std::int32_t> wide(n);
     for (int i = 0; i < n; ++i)
-      wide[i] = i * 1000003;
+      wide[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(i) * 1000003u);
     std::vector<T> back(n);
     Jit(copy_kernel("int32", name, n, lanes)).run(wide.data(), back.data());
     for (int i = 0; i < n; ++i)
