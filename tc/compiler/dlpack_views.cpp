@@ -63,7 +63,7 @@ Result<TensorMeta, std::string> metadata_of(const DLTensor& tensor) {
     meta.sizes.push_back(tensor.shape[d]);
     empty = empty || tensor.shape[d] == 0;
   }
-  meta.strides = row_major_strides(meta.sizes);
+  meta.strides = row_major_strides(meta.type, meta.sizes);
   if (tensor.strides != nullptr) {
     for (int d = 0; d < tensor.ndim; ++d) {
       // Frameworks write anything as the stride of a dimension with at most one element; it is
@@ -83,6 +83,13 @@ Result<TensorMeta, std::string> metadata_of(const DLTensor& tensor) {
   }
   if (bits(meta.type) < 8 && tensor.ndim > 0 && meta.sizes.back() > 1 && meta.strides.back() != 1) {
     return std::string("a packed 4-bit tensor needs stride 1 in its innermost dimension");
+  }
+  for (std::size_t d = 0; bits(meta.type) < 8 && d + 1 < meta.strides.size(); ++d) {
+    if (meta.strides[d] % 2 != 0) {
+      return fmt::format("stride {} in dimension {}: rows of a packed 4-bit tensor begin at whole "
+                         "bytes",
+                         meta.strides[d], d);
+    }
   }
   meta.alignment = std::max(1, bits(meta.type) / 8);
   return meta;

@@ -109,7 +109,7 @@ std::int64_t row_length(const TensorMeta& meta) {
 HostTensor::HostTensor(DType type, std::vector<std::int64_t> sizes, unsigned char fill) {
   meta_->type = type;
   meta_->sizes = std::move(sizes);
-  meta_->strides = row_major_strides(meta_->sizes);
+  meta_->strides = row_major_strides(type, meta_->sizes);
   meta_->alignment = std::max(1, tc::bits(type) / 8);
   std::int64_t rows = 1;
   for (std::size_t d = 0; d + 1 < meta_->sizes.size(); ++d) {

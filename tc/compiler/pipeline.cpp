@@ -88,6 +88,23 @@ std::optional<Failure> check_inputs(const lang::TypedDef& def, const Metadata& m
   return std::nullopt;
 }
 
+/// Two elements of a packed type share a byte along the innermost dimension only. Strides of
+/// dimensions that never step are made to fit; the error says which other one cannot be addressed.
+std::optional<std::string> fit_packed_strides(TensorMeta& meta) {
+  if (bits(meta.type) >= 8) return std::nullopt;
+  const std::vector<std::int64_t> plain = row_major_strides(meta.type, meta.sizes);
+  for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
+    if (meta.sizes[d] <= 1) meta.strides[d] = plain[d];
+    const bool innermost = d + 1 == meta.sizes.size();
+    if (innermost ? meta.strides[d] != 1 : meta.strides[d] % 2 != 0) {
+      return fmt::format("has stride {} in dimension {}: {} elements are packed in pairs along the "
+                         "innermost dimension, and rows begin at whole bytes",
+                         meta.strides[d], d, name(meta.type));
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<std::int64_t> extents(const lang::Tensor& tensor) {
   std::vector<std::int64_t> result;
   for (const lang::ExprPtr& extent : tensor.extent) {
@@ -106,7 +123,7 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
     TensorMeta& meta = front.outputs[i];
     meta.type = tensor.type;
     meta.sizes = extents(tensor);
-    meta.strides = row_major_strides(meta.sizes);
+    meta.strides = row_major_strides(meta.type, meta.sizes);
     meta.alignment = 1;
     if (tensor.is_param) {
       meta = front.inputs[static_cast<std::size_t>(tensor.param_position)];
@@ -117,7 +134,9 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
                                             given.to_string(), meta.to_string()));
       }
       meta = given;
-      if (meta.strides.empty()) meta.strides = row_major_strides(meta.sizes);
+      if (meta.strides.empty()) meta.strides = row_major_strides(meta.type, meta.sizes);
+      if (auto problem = fit_packed_strides(meta))
+        return argument_failure(fmt::format("output '{}' {}", tensor.name, *problem));
     }
     for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
       if (meta.sizes[d] > 1 && meta.strides[d] == 0) {
@@ -213,8 +232,11 @@ Result<FrontEnd, Failure> front_end(const SourceBuffer& source, std::string_view
   front.specialised = std::move(*specialised);
 
   front.inputs = metadata.inputs;
-  for (TensorMeta& meta : front.inputs) {
-    if (meta.strides.empty()) meta.strides = row_major_strides(meta.sizes);
+  for (std::size_t i = 0; i < front.inputs.size(); ++i) {
+    TensorMeta& meta = front.inputs[i];
+    if (meta.strides.empty()) meta.strides = row_major_strides(meta.type, meta.sizes);
+    if (auto problem = fit_packed_strides(meta))
+      return argument_failure(fmt::format("argument {} {}", i + 1, *problem));
   }
   if (auto failure = fill_outputs(front, metadata)) return *failure;
   front.warnings = sink.sorted();

@@ -2,6 +2,7 @@
 #include "tc/support/tensor_meta.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,11 +21,17 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& siz
   return strides;
 }
 
+std::vector<std::int64_t> row_major_strides(DType type, std::vector<std::int64_t> sizes) {
+  if (bits(type) < 8 && !sizes.empty() && sizes.back() < std::numeric_limits<std::int64_t>::max())
+    sizes.back() += sizes.back() == 0 ? 2 : sizes.back() % 2;
+  return row_major_strides(sizes);
+}
+
 bool TensorMeta::is_contiguous() const {
   if (strides.empty()) return true;
   if (strides.size() != sizes.size()) return false;
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return true;
-  const std::vector<std::int64_t> expected = row_major_strides(sizes);
+  const std::vector<std::int64_t> expected = row_major_strides(type, sizes);
   for (std::size_t d = 0; d < sizes.size(); ++d)
     if (sizes[d] != 1 && strides[d] != expected[d]) return false;
   return true;

@@ -21,5 +21,7 @@ struct TensorMeta {
   std::string to_string() const;        ///< "float32(4, 5)", with strides when not contiguous
 };
 std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& sizes);
+/// The same in memory: rows of 4-bit types begin at whole bytes, so their strides are even.
+std::vector<std::int64_t> row_major_strides(DType type, std::vector<std::int64_t> sizes);
 
 } // namespace tc

@@ -194,7 +194,7 @@ bool possible(View view, DType type, std::size_t rank) {
 
 std::vector<std::int64_t> strides_of(View view, DType type,
                                      const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> strides = row_major_strides(sizes);
+  std::vector<std::int64_t> strides = row_major_strides(type, sizes);
   if (!possible(view, type, sizes.size())) return strides;
   const std::size_t rank = sizes.size();
   switch (view) {

@@ -14,6 +14,12 @@ TEST(TensorMeta, Strides) {
   EXPECT_EQ(row_major_strides({5}), Sizes{1});
   EXPECT_EQ(row_major_strides({2, 3, 4}), (Sizes{12, 4, 1}));
   EXPECT_EQ(row_major_strides({2, 0, 4}), (Sizes{4, 4, 1}));
+  EXPECT_EQ(row_major_strides(DType::Int4, {2, 3, 5}), (Sizes{18, 6, 1}));
+  EXPECT_EQ(row_major_strides(DType::UInt4, {3, 4}), (Sizes{4, 1}));
+  EXPECT_EQ(row_major_strides(DType::UInt4, {3, 1}), (Sizes{2, 1}));
+  EXPECT_EQ(row_major_strides(DType::Int8, {3, 5}), (Sizes{5, 1}));
+  EXPECT_TRUE((TensorMeta{DType::Int4, {3, 5}, {6, 1}}.is_contiguous()));
+  EXPECT_FALSE((TensorMeta{DType::Int4, {3, 5}, {5, 1}}.is_contiguous()));
 }
 
 TEST(TensorMeta, Contiguity) {
