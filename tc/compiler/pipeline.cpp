@@ -250,7 +250,9 @@ std::optional<Failure> prove(const SourceBuffer& source, const FrontEnd& front) 
   return std::nullopt;
 }
 
-Result<tile::Program, Failure> make_tile_program(const FrontEnd& front,
+namespace {
+
+Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
                                                  const MappingOptions& options,
                                                  const Target& target, const StageObserver& observe,
                                                  const std::string& schedule_text) {
@@ -284,6 +286,24 @@ Result<tile::Program, Failure> make_tile_program(const FrontEnd& front,
   if (!program) return mapping_failure(program.error());
   expect_empty(tile::verify(*program), "ill-formed tile program");
   return std::move(program).value();
+}
+
+}  // namespace
+
+Result<tile::Program, Failure> make_tile_program(const FrontEnd& front,
+                                                 const MappingOptions& options,
+                                                 const Target& target, const StageObserver& observe,
+                                                 const std::string& schedule_text) {
+  try {
+    return schedule_and_tile(front, options, target, observe, schedule_text);
+  } catch (const isl::exception_quota&) {
+    // Dependences and text come before and after the scheduler, which reports its own quota.
+    Rejection rejection{
+        RejectionKind::SchedulerQuota,
+        "the dependences of this program need more polyhedral operations than allowed", 0,
+        static_cast<std::int64_t>(kSchedulerOperations)};
+    return mapping_failure(std::move(rejection));
+  }
 }
 
 Result<kernel::Plan, Failure> make_plan(const tile::Program& program, const MappingOptions& options,
