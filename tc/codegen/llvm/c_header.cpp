@@ -8,6 +8,7 @@
 
 #include "tc/codegen/llvm/entry.h"
 #include "tc/support/check.h"
+#include "tc/support/tensor_meta.h"
 
 namespace tc::codegen::native {
 namespace {
@@ -142,7 +143,7 @@ std::string c_header(const kernel::Plan& plan) {
           fmt::format("     {}: {} bytes of scratch memory, 64-byte aligned, contents undefined\n",
                       p.name, plan.scratch_bytes);
     } else {
-      const bool plain = p.strides == kernel::contiguous_strides(p.extents);
+      const bool plain = p.strides == row_major_strides(p.type, p.extents);
       docs += fmt::format("     {}: {} {}({})", p.name, p.is_const ? "input," : "output,",
                           name(p.type), fmt::join(p.extents, ", "));
       docs +=
