@@ -173,7 +173,9 @@ void prove_self_read(ProofModel& model, int s, int a, Findings& findings) {
   const isl::map other =
       earlier.unite(earlier.reverse())
           .intersect(sets::equal_prefix(space, space, static_cast<unsigned>(item.loops.size())));
-  findings.violations(finding, touched->apply_range(writes->reverse()).intersect(other));
+  // The very element that a point writes is fine.
+  const isl::map foreign = touched->subtract(*writes);
+  findings.violations(finding, foreign.apply_range(writes->reverse()).intersect(other));
 }
 
 }  // namespace

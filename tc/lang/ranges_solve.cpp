@@ -165,23 +165,34 @@ private:
   std::set<int>& assumed_;
 };
 
-const Solution kNothing{false, std::nullopt, std::nullopt};
+const Solution kNothing{false, false, std::nullopt, std::nullopt};
+const Solution kNever{true, true, std::nullopt, std::nullopt};
+
+Solution at_least(Form lo) {
+  return {true, false, std::move(lo), std::nullopt};
+}
+Solution below(Form hi) {
+  return {true, false, std::nullopt, std::move(hi)};
+}
 
 /// Either of two solutions; an interval only if both are bounded on the same single side.
 Solution unite(const Solution& a, const Solution& b) {
   if (!a.solvable || !b.solvable) return kNothing;
+  if (a.never) return b;
+  if (b.never) return a;
   const bool a_free = !a.lo && !a.hi;
   const bool b_free = !b.lo && !b.hi;
   if (a_free || b_free) return Solution{};
-  if (a.lo && b.lo && !a.hi && !b.hi) return {true, min(*a.lo, *b.lo), std::nullopt};
-  if (a.hi && b.hi && !a.lo && !b.lo) return {true, std::nullopt, max(*a.hi, *b.hi)};
+  if (a.lo && b.lo && !a.hi && !b.hi) return at_least(min(*a.lo, *b.lo));
+  if (a.hi && b.hi && !a.lo && !b.lo) return below(max(*a.hi, *b.hi));
   return kNothing;
 }
 
 /// The values of `variable` with form >= 0, where `variable` is the only variable.
 Solution solve_nonnegative(const Form& form, Variable variable, std::set<int>& assumed) {
   if (!form.valid()) return kNothing;
-  if (!mentions(form, variable)) return Solution{};
+  if (!mentions(form, variable))
+    return is_nonnegative(negate(form) - Form(1)) ? kNever : Solution{};
   const std::set<Variable> just{variable};
   if (const auto at = find_compound(form, just, is_extremum)) {
     const Form::Term& term = form.terms()[*at];
@@ -210,8 +221,8 @@ Solution solve_nonnegative(const Form& form, Variable variable, std::set<int>& a
   if (!coefficient) return kNothing;
   const Form rest = form - *coefficient * form_of(variable);
   switch (sign(*coefficient, assumed)) {
-  case Sign::Positive: return {true, negate(quotient(rest, *coefficient)), std::nullopt};
-  case Sign::Negative: return {true, std::nullopt, quotient(rest, negate(*coefficient)) + Form(1)};
+  case Sign::Positive: return at_least(negate(quotient(rest, *coefficient)));
+  case Sign::Negative: return below(quotient(rest, negate(*coefficient)) + Form(1));
   case Sign::Zero: return Solution{};
   case Sign::Unknown: return kNothing;
   }
@@ -250,6 +261,7 @@ Form extreme(const Form& form, End end, const VariableRanges& ranges, std::optio
 
 Solution intersect(const Solution& a, const Solution& b) {
   if (!a.solvable || !b.solvable) return kNothing;
+  if (a.never || b.never) return kNever;
   Solution both = a;
   if (b.lo) both.lo = both.lo ? max(*both.lo, *b.lo) : *b.lo;
   if (b.hi) both.hi = both.hi ? min(*both.hi, *b.hi) : *b.hi;
@@ -284,7 +296,9 @@ Solution solve(const AffineQuotient& subscript, const Form& begin, const Form& e
   Solution result;
   for (const Form& form : {above, below}) {
     const Form worst = extreme(form, End::Smallest, ranges, variable, assumed);
-    result = intersect(result, solve_nonnegative(worst, variable, assumed));
+    const Solution side = solve_nonnegative(worst, variable, assumed);
+    // Out of bounds whatever `variable` is: not for it to settle; the proofs show where.
+    if (!side.never) result = intersect(result, side);
   }
   if ((result.lo && !result.lo->valid()) || (result.hi && !result.hi->valid())) return kNothing;
   return result;

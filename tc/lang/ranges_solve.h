@@ -44,6 +44,7 @@ Form extreme(const Form& form, End end, const VariableRanges& ranges, std::optio
 /// A range of one variable. Empty optionals: not bounded on that side.
 struct Solution {
   bool solvable = true;        ///< false: this subscript says nothing (not affine, or no interval)
+  bool never = false;          ///< no value at all, whatever the sizes are
   std::optional<Form> lo, hi;  ///< half-open
 };
 Solution intersect(const Solution& a, const Solution& b);
