@@ -16,35 +16,45 @@ namespace tc::lang {
 struct Bindings {
   std::map<std::string, std::int64_t> sizes;
   /// Value of each const parameter: integer consts in `integer`, floating ones in `real`.
-  struct ConstValue { std::int64_t integer = 0; double real = 0; };
+  struct ConstValue {
+    std::int64_t integer = 0;
+    double real = 0;
+  };
   std::map<std::string, ConstValue> consts;
 };
 
 /// Names, types, promotion, calls inlined, lets substituted. Ranges are still null (see ranges.h).
 /// Reports every error into `sink`; returns nullopt if `def` cannot be represented.
-std::optional<TypedDef> resolve(const ast::Program& program, const std::string& def, DiagnosticSink& sink);
+std::optional<TypedDef> resolve(const ast::Program& program, const std::string& def,
+                                DiagnosticSink& sink);
 
-/// Finishes what waits for the ranges: drops preconditions that hold for all sizes, fills Statement::position of argmin/argmax over several axes: the flat row-major position counted from each range's begin.
-/// Placement: after infer_ranges, since it is built from the ranges. Reports E0234 where the ranges are no box.
+/// Finishes what waits for the ranges: drops preconditions that hold for all sizes, fills
+/// Statement::position of argmin/argmax over several axes: the flat row-major position counted from
+/// each range's begin. Placement: after infer_ranges, since it is built from the ranges. Reports
+/// E0234 where the ranges are no box.
 void set_positions(TypedDef& def, DiagnosticSink& sink);
 
 /// resolve + infer_ranges + set_positions: the front end of one def without sizes.
-std::optional<TypedDef> analyse(const ast::Program& program, const std::string& def, DiagnosticSink& sink);
+std::optional<TypedDef> analyse(const ast::Program& program, const std::string& def,
+                                DiagnosticSink& sink);
 
 /// Checks program-wide rules (duplicate defs, recursion) and analyses every def (`tensorc check`).
 std::vector<TypedDef> analyse_all(const ast::Program& program, DiagnosticSink& sink);
 
-/// Solves the sizes from the shapes of the tensor parameters: bare identifiers first, then dims with one unknown, then
-/// everything is checked. `shapes[i]` belongs to the i-th tensor parameter (scalars have rank 0). `known` holds sizes given
-/// otherwise (-D) and const values. Errors are text for the caller (no source place): e.g.
-/// "argument 'B' has size 5 in dimension 0 where K = 4 is expected".
+/// Solves the sizes from the shapes of the tensor parameters: bare identifiers first, then dims
+/// with one unknown, then everything is checked. `shapes[i]` belongs to the i-th tensor parameter
+/// (scalars have rank 0). `known` holds sizes given otherwise (-D) and const values. Errors are
+/// text for the caller (no source place): e.g. "argument 'B' has size 5 in dimension 0 where K = 4
+/// is expected".
 struct BindResult {
   Bindings bindings;
   std::vector<std::string> errors;
 };
-BindResult bind_sizes(const TypedDef& def, const std::vector<std::vector<std::int64_t>>& shapes, const Bindings& known);
+BindResult bind_sizes(const TypedDef& def, const std::vector<std::vector<std::int64_t>>& shapes,
+                      const Bindings& known);
 
-/// Canonical text: identity of a program up to names of everything and layout. Equal programs give equal text.
+/// Canonical text: identity of a program up to names of everything and layout. Equal programs give
+/// equal text.
 std::string canonical(const TypedDef& def);
 
-} // namespace tc::lang
+}  // namespace tc::lang

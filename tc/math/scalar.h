@@ -20,12 +20,12 @@
 #define TC_MATH_UNARY(X)                                                                           \
   X(abs)                                                                                           \
   X(acos)                                                                                          \
-  X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(cospi)               \
-      X(cyl_bessel_i0) X(cyl_bessel_i1) X(erf) X(erfc) X(erfcinv) X(erfcx) X(erfinv) X(exp)        \
-          X(exp10) X(exp2) X(expm1) X(fabs) X(floor) X(j0) X(j1) X(lgamma) X(log) X(log10)         \
-              X(log1p) X(log2) X(logb) X(normcdf) X(normcdfinv) X(rcbrt) X(relu) X(rint) X(round)  \
-                  X(rsqrt) X(sigmoid) X(sin) X(sinh) X(sinpi) X(sqrt) X(tan) X(tanh) X(tgamma)     \
-                      X(trunc) X(y0) X(y1)
+  X(acosh)                                                                                         \
+  X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(cospi) X(cyl_bessel_i0)       \
+      X(cyl_bessel_i1) X(erf) X(erfc) X(erfcinv) X(erfcx) X(erfinv) X(exp) X(exp10) X(exp2)        \
+          X(expm1) X(fabs) X(floor) X(j0) X(j1) X(lgamma) X(log) X(log10) X(log1p) X(log2) X(logb) \
+              X(normcdf) X(normcdfinv) X(rcbrt) X(relu) X(rint) X(round) X(rsqrt) X(sigmoid)       \
+                  X(sin) X(sinh) X(sinpi) X(sqrt) X(tan) X(tanh) X(tgamma) X(trunc) X(y0) X(y1)
 #define TC_MATH_PREDICATE(X) X(isinf) X(isnan)
 #define TC_MATH_BINARY(X)                                                                          \
   X(atan2)                                                                                         \

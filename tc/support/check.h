@@ -7,8 +7,8 @@
 
 namespace tc {
 
-/// A defect of the compiler itself. Never reachable by user input; the front doors turn it into exit
-/// status 70 with a reproducer.
+/// A defect of the compiler itself. Never reachable by user input; the front doors turn it into
+/// exit status 70 with a reproducer.
 class InternalError : public std::logic_error {
 public:
   InternalError(std::string_view message, const char* file, int line)
@@ -35,4 +35,4 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-} // namespace tc
+}  // namespace tc

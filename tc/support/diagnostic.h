@@ -18,12 +18,13 @@ struct DiagnosticNote {
   std::string message;
 };
 
-/// One message about the user's text. Codes are stable ("E0203", "W0101") and listed in docs/errors.md.
+/// One message about the user's text. Codes are stable ("E0203", "W0101") and listed in
+/// docs/errors.md.
 struct Diagnostic {
   Severity severity = Severity::Error;
   std::string code;
   SourceRange range;
-  std::string message;   ///< lower case, no full stop, names and numbers, then what to do
+  std::string message;  ///< lower case, no full stop, names and numbers, then what to do
   std::vector<DiagnosticNote> notes;
 };
 
@@ -43,13 +44,14 @@ private:
   int errors_ = 0;
 };
 
-/// `text` made safe for a terminal: control bytes, invisible and direction-changing code points and bytes that are not
-/// UTF-8 become `\x1b` or `\u{202e}`. For messages that quote the user's text.
+/// `text` made safe for a terminal: control bytes, invisible and direction-changing code points and
+/// bytes that are not UTF-8 become `\x1b` or `\u{202e}`. For messages that quote the user's text.
 std::string printable(std::string_view text);
 
-/// `file:line:col: error: message [E0203]`, the source line, carets under the range, then the notes. Tabs are shown as
-/// blanks up to the next multiple of 8; of an overlong line the part around the range is shown. A note at the empty
-/// range 0 has no place: it shows as `file: note: message`.
+/// `file:line:col: error: message [E0203]`, the source line, carets under the range, then the
+/// notes. Tabs are shown as blanks up to the next multiple of 8; of an overlong line the part
+/// around the range is shown. A note at the empty range 0 has no place: it shows as `file: note:
+/// message`.
 std::string render(const SourceBuffer& source, const Diagnostic& diagnostic);
 std::string render(const SourceBuffer& source, const std::vector<Diagnostic>& diagnostics);
 
@@ -66,4 +68,4 @@ private:
 /// Throws CompileError if the sink holds an error.
 void throw_if_errors(const SourceBuffer& source, const DiagnosticSink& sink);
 
-} // namespace tc
+}  // namespace tc

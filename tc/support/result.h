@@ -8,8 +8,8 @@
 
 namespace tc {
 
-/// A value or the reason why there is none. Used where failure is an expected answer (a mapping that
-/// does not fit, a target that is missing), never for user diagnostics.
+/// A value or the reason why there is none. Used where failure is an expected answer (a mapping
+/// that does not fit, a target that is missing), never for user diagnostics.
 template <class T, class E>
 class Result {
 public:
@@ -44,4 +44,4 @@ private:
   std::variant<T, E> state_;
 };
 
-} // namespace tc
+}  // namespace tc

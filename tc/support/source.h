@@ -41,4 +41,4 @@ private:
   std::vector<std::uint32_t> line_starts_;
 };
 
-} // namespace tc
+}  // namespace tc

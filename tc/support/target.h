@@ -10,14 +10,17 @@ namespace tc {
 
 enum class TargetKind { Cpu, Cuda };
 
-/// Facts of one target that decisions in the compiler may rest on. Everything here is part of the cache key.
+/// Facts of one target that decisions in the compiler may rest on. Everything here is part of the
+/// cache key.
 struct Target {
   TargetKind kind = TargetKind::Cpu;
-  std::string arch = "x86-64-v3";      ///< as given with --arch; "native" is resolved before it gets here
-  std::string features;                ///< LLVM feature string, "+avx2,+fma,..."; empty: those that `arch` implies
-  int vector_bits = 256;               ///< widest vector register to use
+  std::string arch =
+      "x86-64-v3";  ///< as given with --arch; "native" is resolved before it gets here
+  std::string
+      features;  ///< LLVM feature string, "+avx2,+fma,..."; empty: those that `arch` implies
+  int vector_bits = 256;  ///< widest vector register to use
   int vector_registers = 16;
-  int cores = 1;                       ///< tasks that can run at once
+  int cores = 1;  ///< tasks that can run at once
   std::int64_t l1_bytes = 32 << 10;
   std::int64_t l2_bytes = 512 << 10;
   std::int64_t l3_bytes = 8 << 20;
@@ -30,4 +33,4 @@ struct Target {
 /// Facts for a named CPU level: x86-64-v2, x86-64-v3, x86-64-v4, aarch64. nullopt: unknown name.
 std::optional<Target> cpu_target(std::string_view arch);
 
-} // namespace tc
+}  // namespace tc

@@ -38,7 +38,7 @@ struct GroupContext {
 };
 
 struct Footprint {
-  std::vector<kernel::ExprPtr> base;   ///< index at position 0 per dimension, over grid variables
+  std::vector<kernel::ExprPtr> base;  ///< index at position 0 per dimension, over grid variables
   std::vector<std::int64_t> extent;
   /// Per dimension, how the base moves: {position in GroupFrame::grid, coefficient}.
   std::vector<std::vector<std::pair<std::size_t, std::int64_t>>> moves;

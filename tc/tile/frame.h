@@ -53,7 +53,7 @@ struct GroupFrame {
   const poly::Group* group = nullptr;
   std::vector<std::int64_t> tile;  ///< per band member, clipped to its extent
   std::vector<GridLoop> grid;
-  std::vector<std::size_t> grid_member;     ///< for each grid loop, its band member
+  std::vector<std::size_t> grid_member;    ///< for each grid loop, its band member
   std::vector<kernel::Var> int_params;     ///< one for each enclosing launch loop
   std::vector<StatementFrame> statements;  ///< by position in Group::statements
   std::vector<FrameItem> body;             ///< loops that never run are left out

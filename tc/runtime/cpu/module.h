@@ -14,24 +14,32 @@
 
 namespace tc::runtime::cpu {
 
-using KernelFunction = void (*)(void* const* buffers, const std::int64_t* ints, std::int64_t task_begin, std::int64_t task_end);
+using KernelFunction = void (*)(void* const* buffers, const std::int64_t* ints,
+                                std::int64_t task_begin, std::int64_t task_end);
 
-/// Facts of the machine this process runs on (LLVM's host CPU and features, caches, cores that the process may use).
+/// Facts of the machine this process runs on (LLVM's host CPU and features, caches, cores that the
+/// process may use).
 Target host_target();
 
-/// Machine code of a plan, linked into this process by ORC. Immutable, shared, thread-safe; unloads with the last reference.
+/// Machine code of a plan, linked into this process by ORC. Immutable, shared, thread-safe; unloads
+/// with the last reference.
 class Module {
 public:
   /// `object`: bytes made by codegen::native::emit. `kernels`: function names to resolve.
   /// Errors: Rejection{Unsupported} when the object does not link (a damaged cache entry).
-  static Result<std::shared_ptr<const Module>, Rejection> load(std::string_view object, const std::vector<std::string>& kernels);
+  static Result<std::shared_ptr<const Module>, Rejection>
+  load(std::string_view object, const std::vector<std::string>& kernels);
   virtual ~Module() = default;
   virtual KernelFunction kernel(std::size_t index) const = 0;
 };
 
-/// What remains of a plan at run time: grid sizes, argument positions and steps, without kernel bodies. Serialisable for the cache.
+/// What remains of a plan at run time: grid sizes, argument positions and steps, without kernel
+/// bodies. Serialisable for the cache.
 struct LaunchTable {
-  struct Kernel { std::string name; std::int64_t tasks = 1; };
+  struct Kernel {
+    std::string name;
+    std::int64_t tasks = 1;
+  };
   std::vector<kernel::Argument> arguments;
   std::vector<Kernel> kernels;
   std::vector<kernel::Step> steps;
@@ -42,8 +50,9 @@ LaunchTable launch_table(const kernel::Plan& plan);
 std::string to_text(const LaunchTable& table);
 Result<LaunchTable, std::string> launch_table_from_text(std::string_view text);
 
-/// Runs the steps: `pointers[i]` for arguments[i] (scratch already offset). Tasks of one launch are spread over the OpenMP threads of the
-/// process; one launch ends before the next begins. Thread-safe.
+/// Runs the steps: `pointers[i]` for arguments[i] (scratch already offset). Tasks of one launch are
+/// spread over the OpenMP threads of the process; one launch ends before the next begins.
+/// Thread-safe.
 void run(const LaunchTable& table, const Module& module, void* const* pointers);
 
-} // namespace tc::runtime::cpu
+}  // namespace tc::runtime::cpu
