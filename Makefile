@@ -39,6 +39,8 @@ asan: setup venv
 
 bench: build venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
+	cmake --build $(BUILD) -j $(JOBS) --target tc compile_times
+	$(PYTHON) bench/suite.py | $(BUILD)/bin/compile_times
 	$(PYTHON) bench/cpu_suite.py --tensorc $(BUILD)/bin/tensorc
 
 lint: setup

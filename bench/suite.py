@@ -9,6 +9,7 @@ Shapes are those of the tensor parameters in order; a tensor of kind ("index", n
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable
 
@@ -304,3 +305,14 @@ def lookups_and_attention() -> list[Case]:
 
 CASES = products() + convolutions() + chains() + rows() + lookups_and_attention()
 BY_NAME = {case.name: case for case in CASES}
+
+
+def main():
+    """Prints the cases as JSON lines for programs that do not speak Python."""
+    for case in CASES:
+        tensors = [{"dtype": tensor.dtype, "shape": tensor.shape} for tensor in case.tensors]
+        print(json.dumps({"name": case.name, "text": case.text, "tensors": tensors}))
+
+
+if __name__ == "__main__":
+    main()
