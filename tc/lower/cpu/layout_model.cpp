@@ -149,7 +149,10 @@ public:
     const double wide = std::max(1.0, double(c.lanes) * compute_bits(op_) / target_.vector_bits);
     const double arithmetic =
         (arithmetic_ * wide + calls_ * (c.vector_dim < 0 ? 20 : 12 * wide)) * all;
-    double cycles = std::max({loads / 2, stores, arithmetic / 2}) + 0.05 * (loads + stores);
+    const double parts[] = {loads / 2, stores, arithmetic / 2};
+    const double most = *std::max_element(std::begin(parts), std::end(parts));
+    // What is not the bottleneck overlaps, but not completely.
+    double cycles = most + 0.25 * (parts[0] + parts[1] + parts[2] - most);
     if (has_reduction_) cycles = std::max(cycles, 4.0);
     cycles += 1;
     if (c.vector_dim >= 0 && info_.is_pure_reduction(c.vector_dim))
@@ -177,7 +180,8 @@ private:
     const auto v = static_cast<std::size_t>(c.vector_dim);
     if (!a.depends(v)) return 0.5;
     if (a.irregular[v]) return 1.5 * c.lanes;
-    if (a.stride[v] == 1) return 1;
+    // Neighbouring vectors share the cache lines that each of them straddles.
+    if (a.stride[v] == 1) return (c.unroll[v] + 0.75) / c.unroll[v];
     return a.stride[v] == -1 && bits(a.buffer->type) >= 8 ? 2 : 1.5 * c.lanes;
   }
 
@@ -246,14 +250,8 @@ std::vector<int> loop_order(const tile::Op& op, const OpInfo& info, const Model&
     return most;
   };
   const auto rank = [&](int d) {
-    // Kept dims first; within them the vector dim lies outside of the rows of a register tile, else
-    // innermost.
     const bool kept = info.kept[d];
-    const bool row = c.unroll[d] > 1 && d != c.vector_dim;
-    int group = kept ? 0 : 3;
-    if (kept && d == c.vector_dim) group = 1;
-    if (kept && row && model.has_reduction()) group = 2;
-    if (!kept && d == c.vector_dim) group = 4;
+    const int group = kept ? 0 : d == c.vector_dim ? 2 : 1;
     return std::pair<int, std::int64_t>(group, -distance(d, kept));
   };
   std::vector<int> order;

@@ -4,12 +4,14 @@
 //
 // Cost of a candidate = cycles per point of the innermost body, a register tile of places:
 //
-//   cycles = max(loads / 2, stores, arithmetic / 2, chain) + 1 for the loop        chain: 4 while a
-//   reduction runs, the latency of an FMA loads, stores: each access counts once per different
-//   combination of the places of the dims it depends on (reuse), weighted
-//     1 contiguous in the vector dim (2 reversed), 1/2 the same for all lanes, 1.5 per lane else;
-//     accesses that do not depend on the loops of a reduction are outside of it and count by its
-//     length
+//   cycles = the largest of (loads / 2, stores, arithmetic / 2) + a quarter of the others, at least
+//   4 while a reduction runs (the
+//     latency of an FMA), + 1 for the loop
+//   loads, stores: each access counts once per different combination of the places of the dims it
+//   depends on (reuse), weighted
+//     1 contiguous in the vector dim + 3/4 per run of vectors for straddled cache lines (2
+//     reversed), 1/2 the same for all lanes, 1.5 per lane else; accesses that do not depend on the
+//     loops of a reduction are outside of it and count by its length
 //   per point: divided by places * lanes * utilisation; utilisation = what partial spans and
 //   vectors waste
 //

@@ -3,6 +3,7 @@
 #include "tc/lower/cpu/lower.h"
 #include "tc/lower/cpu/packing.h"
 #include "tc/lower/cpu/program_names.h"
+#include "tc/lower/cpu/staging.h"
 
 namespace tc::lower::cpu {
 namespace {
@@ -36,9 +37,11 @@ public:
 private:
   void operation(const tile::Op& op, const Ranges& ranges, std::vector<tile::Node>& out) {
     if (options_.stage) {
-      if (const auto packed = pack_contraction(op, ranges, options_, target_, names_)) {
-        // The parts are operations without layouts but for the micro-kernel: choose theirs alone.
-        for (auto& node : list(*packed, ranges))
+      auto parts = pack_contraction(op, ranges, options_, target_, names_);
+      if (!parts) parts = stage_transposed(op, ranges, options_, target_, names_);
+      if (parts) {
+        // Operations that must match a panel have layouts already; the others are chosen alone.
+        for (auto& node : list(*parts, ranges))
           out.push_back(std::move(node));
         return;
       }

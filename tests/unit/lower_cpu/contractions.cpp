@@ -201,6 +201,21 @@ Program attention(std::int64_t n) {
   return k.program();
 }
 
+/// y(b, i, j) = x(j, b, i) * s(i): reads across the direction of writes.
+Program transposition(std::int64_t n) {
+  KernelMaker k("transposition");
+  const std::int64_t rows = 2 * n + 3, columns = n + 140;
+  auto x = k.input("x", DType::Float16, {columns, 2, rows});
+  auto scale = k.input("s", DType::Float32, {rows});
+  auto y = k.output("y", DType::Float32, {2, rows, columns});
+  auto b = k.dim("b", 2), i = k.dim("i", rows), j = k.dim("j", columns);
+  k.add(make_op("S0", {b, i, j},
+                {{y,
+                  {ref(b), ref(i), ref(j)},
+                  kernel::mul(read(x, {ref(j), ref(b), ref(i)}), read(scale, {ref(i)}))}}));
+  return k.program();
+}
+
 }  // namespace
 
 const std::vector<Example>& contractions() {
@@ -225,6 +240,7 @@ const std::vector<Example>& contractions() {
       {"padded_conv", padded_conv},
       {"conv_nhwc", conv_nhwc},
       {"attention", attention},
+      {"transposition", transposition},
   };
   return examples;
 }
