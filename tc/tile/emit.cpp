@@ -11,6 +11,8 @@
 namespace tc::tile {
 namespace {
 
+bool has_gather(const poly::Statement& statement);
+
 using kernel::BinaryOp;
 using kernel::ExprPtr;
 
@@ -190,9 +192,7 @@ private:
     if (position < metas.size()) {
       const TensorMeta& meta = metas[position];
       if (!meta.strides.empty()) buffer->strides = meta.strides;
-      buffer->alignment = std::max(meta.alignment, buffer->alignment);
-      if (meta.alignment > 0 && meta.alignment < buffer->alignment)
-        buffer->alignment = meta.alignment;
+      buffer->alignment = std::max<std::int64_t>(meta.alignment, 1);
     }
     return buffer;
   }
@@ -339,6 +339,8 @@ private:
   }
 
   std::vector<Node> gather_checks(const StatementFrame& frame) {
+    // Guards of a statement without gathers may read what this kernel was not given.
+    if (!has_gather(*frame.statement)) return {};
     Op op;
     if (!begin_op(frame, op)) return {};
     const Translator translator = this->translator(frame);

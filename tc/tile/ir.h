@@ -4,28 +4,37 @@
 // stage where a target's choices (tile sizes, storage, layout of each operation) are already made
 // and everything is still readable.
 //
-//   Program = (Argument* arguments, Buffer* buffers, Kernel* kernels, Step* steps)      steps as in
-//   kernel/plan.h Kernel  = (name, GridLoop* grid, Var* int_params, Node* body) Node    = Op |
-//   Loop(var, begin, end, step, Node*) | Local(buffer) | Barrier Op      = (kind, label, Dim* box,
-//   Expr* conditions, Target* targets, combine, from_identity, Layout) Dim     = (var, begin, end,
-//   max_extent, reduction) Target  = (buffer, Expr* subscripts, Expr value)
+//   Program = (Argument* arguments, Kernel* kernels, Step* steps)        steps as in kernel/plan.h
+//   Kernel  = (name, Buffer* buffers, Var* int_params, GridLoop* grid, Node* body)
+//   Node    = Op | Loop(var, begin, end, step, Node*) | Local(buffer) | Barrier
+//   Op      = (kind, label, Dim* box, Expr* conditions, Target* targets, combine, from_identity,
+//              Layout)
+//   Dim     = (var, begin, end, max_extent, reduction)
+//   Target  = (buffer, Expr* subscripts, Expr value)
 //
 // An operation executes, for every point of its box (each var in [begin, end), where bounds may use
 // grid, loop and int-param variables and vars of *earlier* dims) that satisfies all conditions:
-// `target = value`, or `target = combine(target, value)` if it has a combine. Order is free over
-// non-reduction dims and, within the licence of the language, over reduction dims (a reduction
-// dim's points may write one element). Subscripts are 0-based positions in the buffer. Expressions
-// are those of kernel/ir.h, scalar; a Load inside a subscript is a gather; loads carry
-// `mask`/`otherwise` where the language guards them.
+// `target = value`, or `target = combine(target, value)` if it has a combine. A range whose end
+// lies before its begin is empty. Order is free over non-reduction dims and, within the licence of
+// the language, over reduction dims: points that differ in a reduction dim may write one element,
+// points that differ only in others write different ones. (So a left-hand index may be a reduction
+// dim: one of i and j in y(i+j), the indices of a scatter, also of one without combine, where any
+// value may win.) Subscripts are 0-based positions in the buffer. Expressions are those of
+// kernel/ir.h, scalar; a Load inside a subscript is a gather; loads carry `mask`/`otherwise` where
+// the language guards them. A load without mask is in bounds at every point that satisfies the
+// conditions, and only there.
 //
 //   kind      meaning, decided by structure (classify()) and checked by the verifier
-//   load      copy of a box of a Global/Scratch buffer into a Local one            (staging,
-//   packing) store     copy of a Local box into a Global/Scratch one convert   copy that changes
-//   the element type map       element-wise expression, no combine gather    map whose loads have
-//   gathered subscripts scatter   target subscripts contain a Load reduce    combine along
-//   reduction dims, or onto existing values; two targets: tuple reduction (ArgMin/ArgMax on (value,
-//   position)) contract  Add-reduce of a product of two factors that do not depend on exactly the
-//   same dims, float or integer
+//   load      copy of a box of a Global/Scratch buffer into a Local one      (staging, packing)
+//   store     copy of a Local box into a Global/Scratch one
+//   convert   copy that changes the element type
+//   map       element-wise expression, no combine
+//   gather    map whose loads have gathered subscripts
+//   scatter   target subscripts contain a Load
+//   reduce    combine along reduction dims, or onto existing values; two targets: tuple reduction
+//             (ArgMin/ArgMax on (value, position); position -1: nothing yet)
+//   contract  Add-reduce, over at least one reduction dim, of a product of two factors that do not
+//             depend on exactly the same dims, float or integer
 //
 // `from_identity`: the non-reduction dims of the box determine the target element uniquely and the
 // operation starts from the identity instead of memory (every target element of the box is written

@@ -54,7 +54,7 @@ public:
   }
 
   Result<Storage, Rejection> run(bool with_status, std::int64_t limit) {
-    name_tensors(with_status);
+    name_tensors();
     for (const auto& group : groups_)
       choose_locals(group, limit);
     list_arguments(kernel::Argument::Kind::Input);
@@ -71,12 +71,14 @@ private:
     }
   };
 
-  void name_tensors(bool with_status) {
+  /// "status" names the record of bounds=error, so no temporary is called that.
+  void name_tensors() {
     std::vector<std::string> taken;
-    if (with_status) taken.emplace_back("status");
     for (const auto& tensor : scop_.tensors) {
+      const bool temporary = !tensor.is_param && !tensor.is_output;
       TensorStorage storage;
-      storage.name = unique_name(tensor.name, taken);
+      storage.name =
+          unique_name(temporary && tensor.name == "status" ? "status_" : tensor.name, taken);
       result_.tensors.push_back(std::move(storage));
     }
   }

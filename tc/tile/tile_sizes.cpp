@@ -46,6 +46,8 @@ public:
     whole_ = make_frame(scop_, group_, context_.counters, extent_);
     for (const auto& frame : whole_.statements)
       points_.push_back(points(frame));
+    for (const auto count : points_)
+      total_ = saturating_add(total_, count);
     fix_packed_members();
     measure_smallest();
     keep_contiguous_runs();
@@ -53,11 +55,8 @@ public:
 
   Sizes run() {
     Sizes sizes = extent_;
-    std::int64_t total = 0;
-    for (const auto count : points_)
-      total = saturating_add(total, count);
-    if (total < kSingleTaskPoints || options_.tasks == 1 || context_.single_task) return sizes;
-    const auto product = find_product(total);
+    if (total_ < kSingleTaskPoints || options_.tasks == 1 || context_.single_task) return sizes;
+    const auto product = find_product();
     if (product)
       cap_product(*product, sizes);
     else
@@ -65,15 +64,12 @@ public:
     fit(sizes);
     std::int64_t wanted = options_.tasks > 0 ? options_.tasks : 4 * std::max(target_.cores, 1);
     if (options_.tasks == 0)
-      wanted = std::min(wanted, std::max<std::int64_t>(total / kMinTaskPoints, 1));
-    // Where an element of the band is much work, its place in memory does not matter.
-    const Sizes minimum =
-        total / tasks(Sizes(sizes.size(), 1)) > kHeavyPoints ? Sizes(sizes.size(), 1) : minimum_;
+      wanted = std::min(wanted, std::max<std::int64_t>(total_ / kMinTaskPoints, 1));
     while (tasks(sizes) < wanted) {
       if (product && halve_largest(*product, sizes)) continue;
       if (!halve(sizes, minimum_)) break;
     }
-    round(product, sizes);
+    round(product, wanted, sizes);
     return sizes;
   }
 
@@ -147,7 +143,7 @@ private:
         if (uses(access, d))
           elements =
               std::min(elements * std::max<std::int64_t>(d.max_extent, 1), std::int64_t{1} << 30);
-      if (points_[position] / elements > kHeavyPoints) continue;
+      if (total_ / elements > kHeavyPoints) continue;
       const std::int64_t run = std::max<std::int64_t>(4 * kLineBytes / element_bytes(), 1);
       minimum_[last] = std::min(extent_[last], run);
     }
@@ -180,16 +176,15 @@ private:
       const std::int64_t need = growth.bytes(smallest);
       temporaries.emplace_back(need, std::move(growth));
     }
-    std::stable_sort(temporaries.begin(), temporaries.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::int64_t total = 0;
-    for (auto& [need, growth] : temporaries) {
-      total = saturating_add(total, need);
-      if (total > local_limit(options_, target_)) break;
-      bounded_.push_back(std::move(growth));
+    bounded_ = within(std::move(temporaries), local_limit(options_, target_));
+    // What does not stay in cache even there streams through.
+    std::vector<std::pair<std::int64_t, Growth>> reused;
+    for (const int tensor : find_reused()) {
+      Growth growth = this->growth(frame, tensor);
+      const std::int64_t need = growth.bytes(smallest);
+      reused.emplace_back(need, std::move(growth));
     }
-    for (const int tensor : find_reused())
-      reused_.push_back(growth(frame, tensor));
+    reused_ = within(std::move(reused), target_.l2_bytes / 2);
     smallest_reused_ = sum_bytes(reused_, smallest);
   }
 
@@ -227,6 +222,21 @@ private:
       result.dimensions.push_back({box->extent[d], shape.extent[d], {}});
       for (const auto& [loop, coefficient] : box->moves[d])
         result.dimensions.back().members.emplace_back(smallest.grid_member[loop], coefficient);
+    }
+    return result;
+  }
+
+  /// The smallest ones, as many as fit together.
+  static std::vector<Growth> within(std::vector<std::pair<std::int64_t, Growth>> needs,
+                                    std::int64_t limit) {
+    std::stable_sort(needs.begin(), needs.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Growth> result;
+    std::int64_t total = 0;
+    for (auto& [need, growth] : needs) {
+      total = saturating_add(total, need);
+      if (total > limit) break;
+      result.push_back(std::move(growth));
     }
     return result;
   }
@@ -349,7 +359,7 @@ private:
   }
 
   /// The heaviest product reduction, if such reductions make up half of the points.
-  std::optional<Product> find_product(std::int64_t total) const {
+  std::optional<Product> find_product() const {
     std::optional<std::size_t> heaviest;
     std::int64_t products = 0;
     for (std::size_t p = 0; p < group_.statements.size(); ++p) {
@@ -357,28 +367,34 @@ private:
       products = saturating_add(products, points_[p]);
       if (!heaviest || points_[p] > points_[*heaviest]) heaviest = p;
     }
-    if (!heaviest || products < total / 2) return std::nullopt;
+    if (!heaviest || products < total_ / 2) return std::nullopt;
     const auto& target = statement(*heaviest).targets.front();
     const auto& value = std::get<lang::Binary>(target.value->node);
     const auto left = members_of(*heaviest, value.left);
     const auto right = members_of(*heaviest, value.right);
-    // The columns belong to the factor that the innermost member of the target belongs to.
-    bool left_columns = false;
-    for (auto subscript = target.subscripts.rbegin(); subscript != target.subscripts.rend();
-         ++subscript) {
-      const auto members = members_of(*heaviest, *subscript);
-      const auto m = static_cast<std::size_t>(std::find(members.begin(), members.end(), true) -
-                                              members.begin());
-      if (m == members.size() || left[m] == right[m]) continue;
-      left_columns = left[m];
-      break;
-    }
+    const bool left_columns = innermost_is_left(statement(*heaviest));
     Product product;
     for (std::size_t m = 0; m < extent_.size(); ++m) {
       if (left[m] == right[m]) continue;
       (left[m] == left_columns ? product.columns : product.rows).push_back(m);
     }
     return product;
+  }
+
+  /// Whether the innermost index of the target that only one factor of the product has is one of
+  /// the left factor.
+  static bool innermost_is_left(const poly::Statement& s) {
+    const auto& target = s.targets.front();
+    const auto& value = std::get<lang::Binary>(target.value->node);
+    const auto left = indices_of(s, value.left);
+    const auto right = indices_of(s, value.right);
+    for (auto subscript = target.subscripts.rbegin(); subscript != target.subscripts.rend();
+         ++subscript) {
+      const auto here = indices_of(s, *subscript);
+      for (std::size_t i = 0; i < here.size(); ++i)
+        if (here[i] && left[i] != right[i]) return left[i];
+    }
+    return false;
   }
 
   /// target += a * b where both factors have indices of their own besides a reduction.
@@ -451,25 +467,44 @@ private:
     }
   }
 
-  /// Halves until everything fits.
-  void fit(Sizes& sizes) const {
-    const std::int64_t limit = local_limit(options_, target_);
+  bool fits(const Sizes& sizes) const {
     const std::int64_t near_limit =
         std::max(target_.l2_bytes / 2, 2 * std::min(smallest_reused_, std::int64_t{1} << 60));
-    while (sum_bytes(bounded_, sizes) > limit || sum_bytes(reused_, sizes) > near_limit)
+    return fits_locally(sizes) && sum_bytes(reused_, sizes) <= near_limit;
+  }
+  bool fits_locally(const Sizes& sizes) const {
+    return sum_bytes(bounded_, sizes) <= local_limit(options_, target_);
+  }
+
+  /// Halves until everything fits, then lets the member halved last grow back as far as possible.
+  void fit(Sizes& sizes) const {
+    if (fits(sizes)) return;
+    Sizes before = sizes;
+    while (!fits(sizes)) {
+      before = sizes;
       if (!halve(sizes, minimum_)) break;
+    }
     // Temporaries may ask for runs shorter than the minimum.
-    while (sum_bytes(bounded_, sizes) > limit)
+    while (!fits_locally(sizes)) {
+      before = sizes;
       if (!halve(sizes, Sizes(sizes.size(), 1))) break;
+    }
+    if (!fits(sizes)) return;
+    for (std::size_t m = 0; m < sizes.size(); ++m) {
+      std::int64_t too_large = before[m];
+      while (too_large - sizes[m] > 1) {
+        Sizes middle = sizes;
+        middle[m] = sizes[m] + (too_large - sizes[m]) / 2;
+        if (fits(middle))
+          sizes = middle;
+        else
+          too_large = middle[m];
+      }
+    }
   }
 
-  /// Multiple of `unit` nearest to the size, at least one; sizes below one unit stay.
-  static std::int64_t rounded(std::int64_t size, std::int64_t unit) {
-    if (size <= unit || unit <= 1) return size;
-    return std::max<std::int64_t>((size + unit / 2) / unit, 1) * unit;
-  }
-
-  void round(const std::optional<Product>& product, Sizes& sizes) const {
+  /// Up to whole units, unless that costs tasks that are wanted or does not fit; else down.
+  void round(const std::optional<Product>& product, std::int64_t wanted, Sizes& sizes) const {
     for (std::size_t m = 0; m < sizes.size(); ++m) {
       if (sizes[m] >= extent_[m]) continue;
       // Even tiles first: 100 in tiles of 64 is two tiles of 50.
@@ -479,7 +514,14 @@ private:
       if (product && !product->columns.empty() && m == product->columns.back())
         unit = register_columns();
       if (product && !product->rows.empty() && m == product->rows.back()) unit = register_rows();
-      sizes[m] = std::min(rounded(sizes[m], unit), extent_[m]);
+      if (sizes[m] <= unit) continue;
+      Sizes up = sizes;
+      up[m] = std::min(ceil_div(sizes[m], unit) * unit, extent_[m]);
+      const bool enough = tasks(up) >= std::min(wanted, tasks(sizes));
+      if (enough && (fits(up) || !fits(sizes)))
+        sizes = up;
+      else
+        sizes[m] = sizes[m] / unit * unit;
     }
   }
 
@@ -491,6 +533,7 @@ private:
   const tc::Target& target_;
   Sizes extent_, minimum_;
   std::vector<bool> fixed_;
+  std::int64_t total_ = 0;            ///< points of all statements
   std::vector<std::int64_t> points_;  ///< by position in Group::statements
   std::vector<Growth> bounded_;       ///< private tensors that count against the limit
   std::vector<Growth> reused_;
