@@ -11,6 +11,7 @@
 
 #include "tc/kernel/text.h"
 #include "tc/support/check.h"
+#include "tc/support/numeric.h"
 #include "tc/tile/bounds.h"
 #include "tc/tile/structure.h"
 #include "tc/tile/text.h"
@@ -121,11 +122,21 @@ private:
     this->buffer(buffer);
   }
 
+  /// One past the last value that the variable takes: with a step it can lie before the end.
+  static kernel::ExprPtr past_last(const Loop& loop) {
+    const auto* begin = std::get_if<kernel::IntImm>(&loop.begin->node);
+    const auto* end = std::get_if<kernel::IntImm>(&loop.end->node);
+    if (begin == nullptr || end == nullptr || loop.step <= 0 || end->value <= begin->value)
+      return loop.end;
+    const std::int64_t count = ceil_div(end->value - begin->value, loop.step);
+    return kernel::int_imm(begin->value + (count - 1) * loop.step + 1);
+  }
+
   void loop(const Loop& loop) {
     index(loop.begin, "a loop bound");
     index(loop.end, "a loop bound");
     if (loop.step <= 0) error(fmt::format("loop '{}' has step {}", loop.var.name, loop.step));
-    define(loop.var, loop.begin, loop.end);
+    define(loop.var, loop.begin, past_last(loop));
     nodes(loop.body);
     scope_.pop();
   }
