@@ -13,6 +13,7 @@
 namespace tc::lower::cpu {
 
 using kernel::ExprPtr;
+using tile::Op;
 
 namespace {
 
@@ -85,8 +86,8 @@ struct Candidate {
 
 class Model {
 public:
-  Model(const tile::Op& op, const OpInfo& info, const MappingOptions& options, const Target& target)
-      : op_(op), info_(info), options_(options), target_(target), accesses_(accesses_of(op, info)) {
+  Model(const tile::Op& op, const OpInfo& info, const Target& target)
+      : op_(op), info_(info), target_(target), accesses_(accesses_of(op, info)) {
     for (const auto& t : op.targets)
       kernel::walk(t.value, [&](const kernel::Expr& e) {
         if (e.type == kernel::Type{}) return;
@@ -205,7 +206,6 @@ private:
 
   const tile::Op& op_;
   const OpInfo& info_;
-  const MappingOptions& options_;
   const Target& target_;
   std::vector<Access> accesses_;
   double calls_ = 0, arithmetic_ = 0, reductions_ = 1;
@@ -296,74 +296,74 @@ std::optional<tile::Layout> transposing_layout(const tile::Op& op, const OpInfo&
   return layout;
 }
 
+/// Register tiles with `lanes` along `v`: factors of the vector dim, and of at most two rows that
+/// loads can serve together.
+std::vector<Candidate> register_tiles(const Op& op, const OpInfo& info, const Model& model, int v,
+                                      int lanes, const MappingOptions& options) {
+  const int n = static_cast<int>(op.dims.size());
+  std::vector<int> rows;
+  for (int d = 0; d < n && model.has_reduction(); ++d)
+    if (d != v && info.kept[d] && model.extent(d) > 1 && model.gives_reuse(d)) rows.push_back(d);
+  std::vector<Candidate> tiles;
+  for (const int vectors : vector_factors(model, info, v, lanes, options)) {
+    Candidate base{v, lanes, std::vector<int>(op.dims.size(), 1)};
+    base.unroll[v] = vectors;
+    if (rows.empty() || options.register_rows == 0) tiles.push_back(base);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (const int f : row_factors(model, rows[i], options, true)) {
+        Candidate one = base;
+        one.unroll[rows[i]] = f;
+        tiles.push_back(one);
+        for (std::size_t j = i + 1; f > 1 && j < rows.size(); ++j)
+          for (const int g : row_factors(model, rows[j], options, false)) {
+            if (g == 1) continue;
+            tiles.push_back(one);
+            tiles.back().unroll[rows[j]] = g;
+          }
+      }
+  }
+  return tiles;
+}
+
 }  // namespace
 
-LayoutChoice choose_layout(const tile::Op& op, const Ranges& outer, const MappingOptions& options,
+LayoutChoice choose_layout(const Op& op, const Ranges& outer, const MappingOptions& options,
                            const Target& target) {
   const OpInfo info = analyse(op, outer);
-  const Model model(op, info, options, target);
-  const int n = static_cast<int>(op.dims.size());
-  LayoutChoice best;
-  best.layout = plain_layout(op, info);
-  Candidate scalar{-1, 1, std::vector<int>(op.dims.size(), 1)};
-  best.layout.order = loop_order(op, info, model, scalar);
-  best.cost = model.cost(scalar);
+  const Model model(op, info, target);
   const auto is_possible = [&](const tile::Layout& layout) {
-    tile::Op with = op;
+    Op with = op;
     with.layout = layout;
     return plan_nest(with, outer).has_value();
   };
-  if (!is_possible(best.layout)) best.layout = plain_layout(op, info);
+  const Candidate scalar{-1, 1, std::vector<int>(op.dims.size(), 1)};
+  LayoutChoice best{plain_layout(op, info), model.cost(scalar)};
+  const tile::Layout ordered{loop_order(op, info, model, scalar), -1, 1, scalar.unroll};
+  if (is_possible(ordered)) best.layout = ordered;
   const int bits_available = vector_bits(options, target);
   if (bits_available <= 1) return best;
-  const int full_lanes = std::max(bits_available / compute_bits(op), 1);
+  const bool forced = options.register_rows > 0 || options.register_vectors > 0;
   bool vectorised = false;
-  for (int v = 0; v < n; ++v) {
-    int lanes = full_lanes;
+  for (int v = 0; v < static_cast<int>(op.dims.size()); ++v) {
+    int lanes = std::max(bits_available / compute_bits(op), 1);
     while (lanes > 1 && lanes / 2 >= model.extent(v))
       lanes /= 2;
-    if (lanes <= 1) continue;
-    tile::Layout trial{loop_order(op, info, model, {v, lanes, scalar.unroll}), v, lanes,
-                       scalar.unroll};
-    if (!is_possible(trial)) continue;
-    std::vector<int> rows;
-    for (int d = 0; d < n; ++d)
-      if (d != v && info.kept[d] && model.has_reduction() && model.extent(d) > 1 &&
-          model.gives_reuse(d))
-        rows.push_back(d);
-    for (const int vectors : vector_factors(model, info, v, lanes, options)) {
-      std::vector<Candidate> candidates;
-      Candidate base{v, lanes, scalar.unroll};
-      base.unroll[v] = vectors;
-      candidates.push_back(base);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        for (const int f : row_factors(model, rows[i], options, true)) {
-          Candidate one = base;
-          one.unroll[rows[i]] = f;
-          candidates.push_back(one);
-          for (std::size_t j = i + 1; j < rows.size(); ++j)
-            for (const int g : row_factors(model, rows[j], options, false)) {
-              if (g == 1 || f == 1) continue;
-              candidates.push_back(one);
-              candidates.back().unroll[rows[j]] = g;
-            }
-        }
-      if (options.register_rows > 0 && !rows.empty()) candidates.erase(candidates.begin());
-      for (const auto& c : candidates) {
-        const bool forced = options.register_rows > 0 || options.register_vectors > 0;
-        if (!forced && !model.fits_registers(c)) continue;
-        const double cost = model.cost(c);
-        if (cost >= best.cost) continue;
-        const tile::Layout layout{loop_order(op, info, model, c), v, lanes, c.unroll};
-        if (!is_possible(layout)) continue;
-        best = {layout, cost};
-        vectorised = true;
-      }
+    const Candidate plain{v, lanes, scalar.unroll};
+    if (lanes <= 1 || !is_possible({loop_order(op, info, model, plain), v, lanes, scalar.unroll}))
+      continue;
+    for (const auto& c : register_tiles(op, info, model, v, lanes, options)) {
+      if (!forced && !model.fits_registers(c)) continue;
+      const double cost = model.cost(c);
+      if (cost >= best.cost) continue;
+      const tile::Layout layout{loop_order(op, info, model, c), v, lanes, c.unroll};
+      if (!is_possible(layout)) continue;
+      best = {layout, cost};
+      vectorised = true;
     }
   }
-  if (!vectorised)
-    if (const auto layout = transposing_layout(op, info, model); layout && is_possible(*layout))
-      best.layout = *layout;
+  if (vectorised) return best;
+  if (const auto layout = transposing_layout(op, info, model); layout && is_possible(*layout))
+    best.layout = *layout;
   return best;
 }
 

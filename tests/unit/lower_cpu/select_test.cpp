@@ -52,10 +52,18 @@ TEST_P(SelectSmall, ComputesTheSame) {
           << setting.name << " " << size;
 }
 
+/// This machine, and a lesser one that it can run.
+std::vector<Target> runnable_targets() {
+  std::vector<Target> targets{runtime::cpu::host_target()};
+  if (targets[0].features.find("+avx2") != std::string::npos)
+    targets.push_back(*cpu_target("x86-64-v3"));
+  return targets;
+}
+
 TEST_P(SelectSmall, RunsAsMachineCode) {
-  const Target host = runtime::cpu::host_target();
-  for (const std::int64_t size : {1, 31, 65})
-    ASSERT_EQ(check_selected(GetParam().make(size), {}, host, Run::Native, 4), "") << size;
+  for (const Target& host : runnable_targets())
+    for (const std::int64_t size : {1, 31, 65})
+      ASSERT_EQ(check_selected(GetParam().make(size), {}, host, Run::Native, 4), "") << size;
 }
 
 class SelectContraction : public testing::TestWithParam<Example> {};
@@ -70,16 +78,17 @@ TEST_P(SelectContraction, ComputesTheSame) {
 }
 
 TEST_P(SelectContraction, RunsAsMachineCode) {
-  Target host = runtime::cpu::host_target();
-  host.l1_bytes = 4 << 10;
-  host.l2_bytes = 64 << 10;
-  for (const std::int64_t size : {33, 61})
-    for (const std::int64_t block : {0, 24}) {
-      MappingOptions options;
-      options.contract_block_k = block;
-      ASSERT_EQ(check_selected(GetParam().make(size), options, host, Run::Native, 6), "")
-          << size << " " << block;
-    }
+  for (Target host : runnable_targets()) {
+    host.l1_bytes = 4 << 10;
+    host.l2_bytes = 64 << 10;
+    for (const std::int64_t size : {33, 61})
+      for (const std::int64_t block : {0, 24}) {
+        MappingOptions options;
+        options.contract_block_k = block;
+        ASSERT_EQ(check_selected(GetParam().make(size), options, host, Run::Native, 6), "")
+            << size << " " << block;
+      }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Single, SelectSmall, testing::ValuesIn(single_operations()),
