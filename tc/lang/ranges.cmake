@@ -14,6 +14,7 @@ set(TC_LANG_RANGES_SOURCES
   ranges_interval.cpp
   ranges_report.cpp
   ranges_rounds.cpp
+  ranges_sign.cpp
   ranges_solve.cpp
   specialise.cpp
   specialise_boxes.cpp

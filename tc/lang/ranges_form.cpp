@@ -13,8 +13,10 @@ namespace {
 
 /// Pushing sums into extrema multiplies their arguments; beyond this many the sum stays as it is.
 constexpr std::size_t kMaxArguments = 16;
-/// Depth of the case analysis of is_nonnegative().
-constexpr int kProofDepth = 12;
+/// Sums and products beyond these are given up (an invalid form): no program needs them, and every
+/// step on them is slow.
+constexpr std::size_t kMaxTerms = 256;
+constexpr std::size_t kMaxFactors = 16;
 
 using Kind = Atom::Kind;
 
@@ -194,6 +196,10 @@ void Form::add_term(std::vector<AtomPtr> atoms, std::int64_t coefficient) {
         return compare_atoms(term.atoms, key) < 0;
       });
   if (at == terms_.end() || compare_atoms(at->atoms, atoms) != 0) {
+    if (terms_.size() >= kMaxTerms || atoms.size() > kMaxFactors) {
+      *this = invalid();
+      return;
+    }
     terms_.insert(at, Term{std::move(atoms), coefficient});
     return;
   }
@@ -372,114 +378,6 @@ Form remainder(const Form& a, const Form& b) {
   if (divisor == 0 || divisor == 1 || a == Form()) return Form();
   if (divisor && a.as_constant()) return Form(tc::floor_mod(*a.as_constant(), *divisor));
   return Form::of(make_atom(Kind::Mod, {a, b}));
-}
-
-// ---- proofs of sign ----
-
-namespace {
-
-Form without(const Form& form, std::size_t term) {
-  Form rest(form.constant());
-  for (std::size_t k = 0; k < form.terms().size(); ++k) {
-    if (k == term) continue;
-    Form product = Form(form.terms()[k].coefficient);
-    for (const AtomPtr& atom : form.terms()[k].atoms)
-      product = product * Form::of(atom);
-    rest = rest + product;
-  }
-  return rest;
-}
-
-bool never_negative(const Form& form, int depth);
-
-bool is_nonnegative_atom(const Atom& atom, int depth) {
-  switch (atom.kind) {
-  case Kind::Size: return true;
-  case Kind::Index:
-  case Kind::For:
-  case Kind::Const: return false;
-  case Kind::Min:
-  case Kind::Max: {
-    auto holds = [&](const Form& arg) { return never_negative(arg, depth - 1); };
-    return atom.kind == Kind::Min ? std::all_of(atom.args.begin(), atom.args.end(), holds)
-                                  : std::any_of(atom.args.begin(), atom.args.end(), holds);
-  }
-  case Kind::Div:
-    return never_negative(atom.args[0], depth - 1) && never_negative(atom.args[1], depth - 1);
-  case Kind::Mod: return never_negative(atom.args[1], depth - 1);
-  }
-  unreachable("an atom");
-}
-
-/// Replaces one extremum or quotient by what bounds it; nullopt if there is none.
-std::optional<bool> decide_by_cases(const Form& form, int depth) {
-  for (std::size_t k = 0; k < form.terms().size(); ++k) {
-    const Form::Term& term = form.terms()[k];
-    if (term.atoms.size() != 1) continue;
-    const Atom& atom = *term.atoms[0];
-    const bool positive = term.coefficient > 0;
-    if (is_extremum(atom.kind)) {
-      const Form rest = without(form, k);
-      auto holds = [&](const Form& arg) {
-        return never_negative(rest + Form(term.coefficient) * arg, depth - 1);
-      };
-      return (atom.kind == Kind::Min) == positive
-                 ? std::all_of(atom.args.begin(), atom.args.end(), holds)
-                 : std::any_of(atom.args.begin(), atom.args.end(), holds);
-    }
-    const std::optional<std::int64_t> by =
-        atom.kind == Kind::Div ? atom.args[1].as_constant() : std::nullopt;
-    if (!by) continue;
-    // (f - (c-1))/c <= floor(f/c) <= f/c, exact when the coefficient is 1 or -1 because the rest is
-    // integral.
-    const Form scaled = Form(*by) * without(form, k) + Form(term.coefficient) * atom.args[0];
-    if (term.coefficient == 1) return never_negative(scaled, depth - 1);
-    if (term.coefficient == -1) return never_negative(scaled + Form(*by - 1), depth - 1);
-    return never_negative(positive ? scaled + Form(term.coefficient) * Form(1 - *by) : scaled,
-                          depth - 1);
-  }
-  return std::nullopt;
-}
-
-bool never_negative(const Form& form, int depth) {
-  if (!form.valid() || depth <= 0) return false;
-  if (const std::optional<bool> by_cases = decide_by_cases(form, depth)) {
-    if (*by_cases) return true;
-  }
-  if (form.constant() < 0) return false;
-  return std::all_of(form.terms().begin(), form.terms().end(), [&](const Form::Term& term) {
-    return term.coefficient > 0 &&
-           std::all_of(term.atoms.begin(), term.atoms.end(),
-                       [&](const AtomPtr& atom) { return is_nonnegative_atom(*atom, depth); });
-  });
-}
-
-}  // namespace
-
-bool is_nonnegative(const Form& form) {
-  return never_negative(form, kProofDepth);
-}
-
-Sign sign(const Form& form, std::set<int>& assumed) {
-  if (!form.valid()) return Sign::Unknown;
-  if (const std::optional<std::int64_t> value = form.as_constant()) {
-    return *value < 0 ? Sign::Negative : *value > 0 ? Sign::Positive : Sign::Zero;
-  }
-  const bool positive = form.terms()[0].coefficient > 0;
-  std::set<int> used;
-  for (const Form::Term& term : form.terms()) {
-    if ((term.coefficient > 0) != positive) return Sign::Unknown;
-    for (const AtomPtr& atom : term.atoms) {
-      if (atom->kind == Kind::Const) {
-        used.insert(atom->id);
-      } else if (!is_nonnegative_atom(*atom, kProofDepth)) {
-        return Sign::Unknown;
-      }
-    }
-  }
-  if (positive ? form.constant() < 0 : form.constant() > 0) return Sign::Unknown;
-  assumed.insert(used.begin(), used.end());
-  return positive ? Sign::Positive : Sign::Negative;
 }
 
 // ---- variables and text ----

@@ -85,7 +85,8 @@ public:
       : ranges_(ranges), keep_(keep), assumed_(assumed) {}
 
   Form of(const Form& form, End end) {
-    if (!form.valid()) return form;
+    // Nested minima and maxima multiply; beyond this the answer is not worth it.
+    if (!form.valid() || --steps_ < 0) return Form::invalid();
     std::set<Variable> open = variables(form);
     if (keep_) open.erase(*keep_);
     if (open.empty()) return form;
@@ -163,6 +164,7 @@ private:
   const VariableRanges& ranges_;
   std::optional<Variable> keep_;
   std::set<int>& assumed_;
+  int steps_ = 2000;
 };
 
 const Solution kNothing{false, false, std::nullopt, std::nullopt};

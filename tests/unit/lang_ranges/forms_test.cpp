@@ -53,6 +53,20 @@ TEST(Forms, SignsAreProven) {
   EXPECT_TRUE(is_nonnegative(quotient(N + Form(1), Form(2)) - quotient(N, Form(2))));
 }
 
+TEST(Forms, HugeOnesAreGivenUp) {
+  Form sum, mixed;
+  for (int k = 0; k < 12; ++k) {
+    sum = sum + size(k);
+    mixed =
+        mixed + min(size(k), size(k + 20) - Form(1)) - min(size(k + 40), size(k + 60) - Form(1));
+  }
+  Form power(1);
+  for (int k = 0; k < 20; ++k)
+    power = power * sum;
+  EXPECT_FALSE(power.valid());
+  EXPECT_FALSE(is_nonnegative(mixed));
+}
+
 TEST(Forms, OverflowIsInvalid) {
   const Form huge(INT64_MAX);
   EXPECT_FALSE((huge + Form(1)).valid());
