@@ -18,7 +18,8 @@
 
 namespace tc::tile {
 
-/// One operation list per test. `status` has four elements; `ids` numbers new local buffers.
+/// The operations of all tests, one after the other. `status` has four elements; `next_buffer`
+/// numbers new local buffers.
 std::vector<Node> check_nodes(const StatementFrame& frame,
                               const std::vector<kernel::ExprPtr>& conditions,
                               const std::vector<GatherTest>& tests, const kernel::BufferPtr& status,

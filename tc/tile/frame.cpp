@@ -164,21 +164,16 @@ private:
     frame.names = outer_;
     frame.names.indices.resize(statement.indices.size());
     auto names = outer_names_;
-    bool left_empty = false;
     for (const int i : dim_order(statement)) {
       Dim dim = this->dim(frame, statement, i, names);
       const auto extent = upper_bound(kernel::sub(dim.end, dim.begin), frame.scope);
       check(extent.has_value(), "the extent of a dimension is bounded");
       dim.max_extent = std::max<std::int64_t>(*extent, 0);
-      if (dim.max_extent == 0) {
-        frame.empty = true;
-        left_empty = left_empty || !dim.reduction;
-      }
+      frame.empty = frame.empty || dim.max_extent == 0;
       frame.scope.push(dim.var, dim.begin, dim.end);
       frame.names.indices[static_cast<std::size_t>(i)] = kernel::var_ref(dim.var);
       frame.dims.push_back(std::move(dim));
     }
-    frame.empty_reduction = frame.empty && !left_empty;
   }
 
   Dim dim(const StatementFrame& frame, const poly::Statement& statement, int i,

@@ -35,10 +35,9 @@ struct StatementFrame {
   const std::vector<poly::BandMember>* band = nullptr;
   int position = 0;  ///< in Group::statements
   Names names;
-  std::vector<Dim> dims;         ///< in the order of the operation; reduction: not on the left
-  Scope scope;                   ///< grid, parameters, loops, dims
-  bool empty = false;            ///< no points for any tile
-  bool empty_reduction = false;  ///< empty because of reduction indices alone
+  std::vector<Dim> dims;  ///< in the order of the operation; reduction: not on the left
+  Scope scope;            ///< grid, parameters, loops, dims
+  bool empty = false;     ///< no points for any tile
 };
 
 struct LoopFrame;

@@ -4,9 +4,9 @@
 //
 // Parameters and outputs are arguments. A temporary whose accesses all lie in one group is private
 // to a tile of it: every member of the band is coincident, so whatever a tile reads it wrote
-// itself. Private temporaries become local, the smallest first, while the sum of their footprints
-// stays within the limit; all others lie in scratch for the time between their first and last
-// launch.
+// itself (in the same launch, if the group runs in a loop around launches: set_before_use). Private
+// temporaries become local, the smallest first, while the sum of their footprints stays within the
+// limit; all others lie in scratch for the time between their first and last launch.
 #pragma once
 
 #include <map>

@@ -4,13 +4,16 @@
 // texts (kernel/text.h, plan.cpp).
 //
 //   program  = "tile" NAME  "scratch" BYTES  argument*  kernel*  step*
-//   kernel   = "kernel" NAME "{" ("buffer" buffer)* ("int" VAR)* ("grid" VAR "in" LO ":" HI "step"
-//   N)* node* "}" node     = op | "loop" VAR "in" expr ":" expr ["step" N] "{" node* "}" | "local"
-//   buffer | "barrier" NAME op       = KIND LABEL "{" dim* ("where" expr)* update [layout] "}" dim
-//   = VAR "in" expr ":" expr "extent" N ["reduction"] update   = access combine "=" ["!"] expr  |
-//   "(" access, ... ")" combine "=" ["!"] "(" expr, ... ")" combine  = nothing | "+" | "*" | "min"
-//   | "max" | "argmin" | "argmax"      "!": from the identity layout   = "layout" "order" [INT,
-//   ...] "vector" DIM "lanes" N "unroll" [INT, ...]
+//   kernel   = "kernel" NAME "{" ("buffer" buffer)* ("int" VAR)* grid* node* "}"
+//   grid     = "grid" VAR "in" LO ":" HI "step" N
+//   node     = op | loop | "alloc" buffer | "barrier" NAME
+//   loop     = "loop" VAR "in" expr ":" expr ["step" N] "{" node* "}"
+//   op       = KIND LABEL "{" dim* ("where" expr)* update [layout] "}"
+//   dim      = VAR "in" expr ":" expr "extent" N ["reduction"]
+//   update   = access combine "=" ["!"] expr
+//            | "(" access, ... ")" combine "=" ["!"] "(" expr, ... ")"     "!": from the identity
+//   combine  = nothing | "+" | "*" | "min" | "max" | "argmin" | "argmax"
+//   layout   = "layout" "order" [INT, ...] "vector" DIM "lanes" N "unroll" [INT, ...]
 //
 // Example, one tile of a matrix product:
 //

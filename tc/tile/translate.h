@@ -56,7 +56,8 @@ public:
   std::vector<kernel::ExprPtr> target(const poly::Target& target) const;
   /// In-range tests of the gathered subscripts of a target; null if none is needed.
   kernel::ExprPtr target_in_range(const poly::Target& target) const;
-  /// The tests that a value of the given type needs before it is stored into the tensor.
+  /// The value as it is stored into the tensor: in the compute type of the tensor, converted as a
+  /// cast of the language converts.
   kernel::ExprPtr stored(int tensor, kernel::ExprPtr value) const;
 
   /// Gathered subscripts of unpadded reads in the expression, and of a target.

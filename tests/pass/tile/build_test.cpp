@@ -310,6 +310,15 @@ TEST(Build, ScratchIsSharedByLifetimes) {
   EXPECT_EQ(program.scratch_bytes, 8064) << text;
 }
 
+TEST(Build, NoTemporaryIsCalledStatus) {
+  MappingOptions options;
+  options.fusion = Fusion::Min;
+  const auto program = tile_text(
+      "def f(float(N) x) -> (y) { status(i) = x(i) + 1\n y(i) = status(i) * 2 }", {{100}}, options);
+  EXPECT_EQ(program.arguments.back().kind, kernel::Argument::Kind::Scratch);
+  EXPECT_EQ(program.arguments.back().name, "status_");
+}
+
 TEST(Build, HugeScratchIsRejected) {
   MappingOptions options;
   options.fusion = Fusion::Min;
