@@ -17,6 +17,7 @@
 #include <vector>
 
 // Every builtin with one line per arity: X(name).
+// clang-format off
 #define TC_MATH_UNARY(X)                                                                           \
   X(abs)                                                                                           \
   X(acos)                                                                                          \
@@ -26,6 +27,7 @@
           X(expm1) X(fabs) X(floor) X(j0) X(j1) X(lgamma) X(log) X(log10) X(log1p) X(log2) X(logb) \
               X(normcdf) X(normcdfinv) X(rcbrt) X(relu) X(rint) X(round) X(rsqrt) X(sigmoid)       \
                   X(sin) X(sinh) X(sinpi) X(sqrt) X(tan) X(tanh) X(tgamma) X(trunc) X(y0) X(y1)
+// clang-format on
 #define TC_MATH_PREDICATE(X) X(isinf) X(isnan)
 #define TC_MATH_BINARY(X)                                                                          \
   X(atan2)                                                                                         \
