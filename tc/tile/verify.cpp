@@ -11,7 +11,6 @@
 
 #include "tc/kernel/text.h"
 #include "tc/support/check.h"
-#include "tc/support/numeric.h"
 #include "tc/tile/bounds.h"
 #include "tc/tile/structure.h"
 #include "tc/tile/text.h"
@@ -123,13 +122,13 @@ private:
   }
 
   /// One past the last value that the variable takes: with a step it can lie before the end.
-  static kernel::ExprPtr past_last(const Loop& loop) {
-    const auto* begin = std::get_if<kernel::IntImm>(&loop.begin->node);
-    const auto* end = std::get_if<kernel::IntImm>(&loop.end->node);
-    if (begin == nullptr || end == nullptr || loop.step <= 0 || end->value <= begin->value)
-      return loop.end;
-    const std::int64_t count = ceil_div(end->value - begin->value, loop.step);
-    return kernel::int_imm(begin->value + (count - 1) * loop.step + 1);
+  static ExprPtr past_last(const Loop& loop) {
+    if (loop.step <= 1) return loop.end;
+    const ExprPtr one = kernel::int_imm(1);
+    const ExprPtr step = kernel::int_imm(loop.step);
+    const ExprPtr span = kernel::sub(kernel::sub(loop.end, one), loop.begin);
+    const ExprPtr steps = kernel::binary(kernel::BinaryOp::FloorDiv, span, step);
+    return kernel::add(kernel::add(loop.begin, kernel::mul(steps, step)), one);
   }
 
   void loop(const Loop& loop) {

@@ -87,6 +87,32 @@ TEST(TileVerify, ConditionsAndMasksAreTakenIntoAccount) {
   EXPECT_TRUE(verify(*program).empty());
 }
 
+TEST(TileVerify, LoopsWithStepsEndAtTheirLastStep) {
+  const auto errors = [](const char* end) {
+    const std::string text = std::string(R"(tile steps
+scratch 0
+argument output y 0
+kernel k {
+  buffer y float32[8] align 4 writable
+  grid v in 0:5 step 1
+  loop s in v:)") + end + R"( step 4 {
+    map S {
+      y[s] = 0.0f
+    }
+  }
+}
+launch 0(0)
+)";
+    const auto program = parse(text);
+    EXPECT_TRUE(program) << program.error().message;
+    return verify(*program);
+  };
+  EXPECT_TRUE(errors("v + 4").empty());
+  EXPECT_TRUE(errors("min(v + 8, 10)").size() == 1);
+  EXPECT_TRUE(errors("12").size() == 1);
+  EXPECT_TRUE(errors("8").empty());
+}
+
 TEST(TileVerify, Structure) {
   expect_violation("reduce S0", "map S0", "is called map, but its structure is that of reduce");
   expect_violation("store S1", "load S1", "structure is that of store");
