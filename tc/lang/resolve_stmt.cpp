@@ -50,6 +50,15 @@ void DefResolver::resolve_stmts(const std::vector<ast::Stmt>& stmts) {
   }
 }
 
+void DefResolver::mark_incomplete(const std::vector<Node>& body) {
+  for (const Node& node : body) {
+    if (const auto* statement = std::get_if<Statement>(&node))
+      tensors_[statement->tensor].incomplete = true;
+    else
+      mark_incomplete(std::get<std::shared_ptr<const ForLoop>>(node)->body);
+  }
+}
+
 void DefResolver::for_loop(const ast::Stmt& stmt, const ast::ForStmt& source) {
   const std::string& name = source.var.name;
   if (const std::string what = describe_name(name); !what.empty()) {
@@ -72,7 +81,12 @@ void DefResolver::for_loop(const ast::Stmt& stmt, const ast::ForStmt& source) {
   resolve_stmts(source.body);
   loops_.pop_back();
   out_ = outer;
-  if (loop.lo && loop.hi) out_->push_back(std::make_shared<const ForLoop>(std::move(loop)));
+  if (loop.lo && loop.hi) {
+    out_->push_back(std::make_shared<const ForLoop>(std::move(loop)));
+    return;
+  }
+  // Without its bounds the loop is left out, and with it what its statements write.
+  mark_incomplete(loop.body);
 }
 
 /// The tensor on the left; -1 after an error.
@@ -145,6 +159,7 @@ void DefResolver::left_side(const ast::Lhs& lhs, TensorId target, Statement& out
     const auto* bare = std::get_if<ast::Name>(&subscript.node);
     out.subscripts.push_back(bare ? left_name({bare->name, subscript.range}, what)
                                   : typing_.integral(resolve(subscript), what));
+    scope_->poisoned = scope_->poisoned || !out.subscripts.back();
   }
   if (target < 0 || !tensors_[target].has_rank) return;
   const Tensor& tensor = def_.tensors[target];
@@ -198,7 +213,10 @@ void DefResolver::condition_clause(const ast::Expr& source, Statement& out) {
   const Operand operand = resolve(source);
   if (operand.is(Operand::Kind::Pending)) return;
   const ExprPtr condition = typing_.condition(operand, "a condition in 'where'");
-  if (!condition) return;
+  if (!condition) {
+    scope_->poisoned = true;
+    return;
+  }
   if (contains_read(condition)) {
     error("E0225", source.range,
           "a condition in 'where' that depends on data; use 'condition ? value : other' instead");
@@ -219,6 +237,7 @@ void DefResolver::first_clauses(const std::vector<ast::Clause>& where,
             [&](const ast::ExistsClause& exists) {
               const Operand operand = resolve(*exists.value);
               if (operand.is(Operand::Kind::Typed)) out.exists.push_back(operand.expr);
+              scope_->poisoned = scope_->poisoned || operand.is(Operand::Kind::Poison);
             },
             [&](const ast::ConditionClause& condition) {
               condition_clause(*condition.condition, out);
@@ -252,6 +271,7 @@ void DefResolver::bounds(const std::vector<const ast::RangeClause*>& ranges) {
     Index& index = scope_->indices[find_index(clause->var.name)];
     index.lo = lo;
     index.hi = hi;
+    scope_->poisoned = scope_->poisoned || !lo || !hi;
   }
 }
 
@@ -377,7 +397,7 @@ void DefResolver::comprehension(const ast::Stmt& stmt, const ast::Comprehension&
   out.tensor = target_of(source.lhs.tensor);
   declare_lets(source.where);
   left_side(source.lhs, out.tensor, out);
-  const bool left_failed = errors_since(before);
+  const bool left_failed = errors_since(before) || scope.poisoned;
   const Operand value = resolve(*source.value);
   std::vector<const ast::RangeClause*> ranges;
   first_clauses(source.where, ranges, out);
@@ -402,7 +422,8 @@ void DefResolver::comprehension(const ast::Stmt& stmt, const ast::Comprehension&
   if (!left_failed) check_reduction(source, out);  // otherwise an index of the left may be missing
   if (out.tensor >= 0 && has_value && !def_.tensors[out.tensor].type_given)
     contribute(out.tensor, contribution(value, source.op), source.value->range);
-  if (errors_since(before) || !has_value || out.tensor < 0 || tensors_[out.tensor].poisoned) {
+  if (errors_since(before) || scope.poisoned || !has_value || out.tensor < 0 ||
+      tensors_[out.tensor].poisoned) {
     if (out.tensor >= 0)
       tensors_[out.tensor].written = tensors_[out.tensor].incomplete =
           true;  // one error is enough for what reads it

@@ -121,6 +121,7 @@ struct LetState {
 
 /// Names of one statement.
 struct StatementScope {
+  bool poisoned = false;  ///< a part is missing because of an error, possibly one elsewhere
   std::vector<Index> indices;
   std::map<std::string, int> index_of;
   std::vector<LetState> lets;
@@ -199,6 +200,7 @@ private:
   // resolve_stmt.cpp
   void resolve_stmts(const std::vector<ast::Stmt>& stmts);
   void comprehension(const ast::Stmt& stmt, const ast::Comprehension& source);
+  void mark_incomplete(const std::vector<Node>& body);
   void for_loop(const ast::Stmt& stmt, const ast::ForStmt& source);
   TensorId target_of(const ast::Ident& ident);
   void left_side(const ast::Lhs& lhs, TensorId target, Statement& out);

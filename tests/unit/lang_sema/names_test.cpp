@@ -144,6 +144,17 @@ TEST(Names, AllErrorsOfATextInOneRun) {
       << resolved.messages;  // what reads x or y is not blamed for them
 }
 
+TEST(Names, WhatDependsOnAFailedCallIsLeftOutSilently) {
+  const std::string failed = "def bad(int32(N) a) -> (b) { b(i) = foo(a(i)) }  def f(int32(N) x) "
+                             "-> (y, z, u, v, w) { t = bad(x) ";
+  const Resolved resolved = resolve_text(
+      failed + "y(t(i)) = x(i)  z(i) = x(i) where i in 0:t(0)  u(i) = x(i) where t(i) > 0"
+               "  v(i) = x(i) where exists t(i)  for k in 0:t(0) { w(i) = x(i) } }");
+  EXPECT_FALSE(resolved.def);
+  ASSERT_EQ(resolved.diagnostics.size(), 1u) << resolved.messages;
+  EXPECT_EQ(resolved.diagnostics[0].code, "E0206");
+}
+
 TEST(Names, AnyIdentifierNamesADef) {
   for (const char* name : {"main", "__global__", "kernel", "int", "class"}) {
     const Resolved resolved =
