@@ -83,14 +83,14 @@ AffineScope::AffineScope(const sets::IslContext& context, const std::string& tup
       positions.push_back(-1);
       return;
     }
-    space_ = space_.add_param(isl::id(ctx_, name));
+    space_ = space_.add_param(sets::named_id(ctx_, name));
     positions.push_back(num_params_++);
   };
   for (const std::string& name : params_.sizes)
     add(name, size_param_);
   for (const std::string& name : params_.consts)
     add(name, const_param_);
-  space_ = space_.add_named_tuple(isl::id(ctx_, tuple), static_cast<unsigned>(dims()));
+  space_ = space_.add_named_tuple(sets::named_id(ctx_, tuple), static_cast<unsigned>(dims()));
 }
 
 int AffineScope::loop_position(int var) const {
@@ -399,7 +399,7 @@ std::optional<isl::set> AffineScope::domain(const std::vector<ExprPtr>& conditio
 AffineAccess AffineScope::access(const std::string& tensor,
                                  const std::vector<ExprPtr>& subscripts) const {
   const auto rank = static_cast<unsigned>(subscripts.size());
-  const isl::space range = space_.params().add_named_tuple(isl::id(ctx_, tensor), rank);
+  const isl::space range = space_.params().add_named_tuple(sets::named_id(ctx_, tensor), rank);
   const isl::space pair =
       isl::manage(isl_space_map_from_domain_and_range(space_.copy(), range.copy()));
   AffineAccess result;
@@ -412,7 +412,7 @@ AffineAccess AffineScope::access(const std::string& tensor,
     isl_map* one = isl_map_from_pw_aff(position->copy());
     one = isl_map_insert_dims(one, isl_dim_out, 0, d);
     one = isl_map_add_dims(one, isl_dim_out, rank - d - 1);
-    one = isl_map_set_tuple_id(one, isl_dim_out, isl::id(ctx_, tensor).release());
+    one = isl_map_set_tuple_id(one, isl_dim_out, sets::named_id(ctx_, tensor).release());
     relation = isl_map_intersect(relation, one);
   }
   result.relation = isl::manage(relation);

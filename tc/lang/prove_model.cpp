@@ -137,8 +137,9 @@ std::optional<isl::set> ProofModel::domain(int s) {
 }
 
 isl::space ProofModel::iteration_space(int s) {
-  return scope(s).space().params().add_named_tuple(isl::id(context_.get(), iteration_tuple(s)),
-                                                   static_cast<unsigned>(item(s).loops.size()));
+  return scope(s).space().params().add_named_tuple(
+      sets::named_id(context_.get(), iteration_tuple(s)),
+      static_cast<unsigned>(item(s).loops.size()));
 }
 
 std::optional<isl::set> ProofModel::box(TensorId id) {

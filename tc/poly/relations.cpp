@@ -40,9 +40,9 @@ AccessRelation access_relation(const Scop& scop, const Access& access,
   for (std::size_t d = 0; d < bounded.size(); ++d)
     bounded[d] = access.padded || !affine.affine[d];
   if (std::any_of(bounded.begin(), bounded.end(), [](bool b) { return b; }))
-    map = map.set_range_tuple(std::string(kElement))
+    map = map.set_range_tuple(sets::named_id(map.ctx(), kElement))
               .intersect_range(tensor_box(tensor, bounded, map.ctx()))
-              .set_range_tuple(tensor.name);
+              .set_range_tuple(sets::named_id(map.ctx(), tensor.name));
   return {map, affine.exact()};
 }
 

@@ -33,4 +33,8 @@ bool IslContext::quota_exceeded() const {
   return isl_ctx_last_error(context_) == isl_error_quota;
 }
 
+isl::id named_id(isl::ctx ctx, const std::string& name) {
+  return isl::manage(isl_id_alloc(ctx.get(), name.c_str(), nullptr));
+}
+
 }  // namespace tc::sets

@@ -4,6 +4,7 @@
 #include <isl/cpp.h>
 
 #include <cstdint>
+#include <string>
 
 namespace tc::sets {
 
@@ -27,5 +28,9 @@ public:
 private:
   isl_ctx* context_;
 };
+
+/// An id with exactly this name. (The constructor of isl::id parses its argument: it stops at the
+/// first dot, and takes no word of isl's own language.)
+isl::id named_id(isl::ctx ctx, const std::string& name);
 
 }  // namespace tc::sets

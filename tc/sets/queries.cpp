@@ -38,21 +38,21 @@ std::optional<Pair> first_pair(const isl::map& map) {
 isl::map project_domain(const isl::map& map, unsigned first, const std::string& tuple) {
   const unsigned dims = map.domain_tuple_dim();
   isl_map* result = isl_map_project_out(map.copy(), isl_dim_in, first, dims - first);
-  result = isl_map_set_tuple_id(result, isl_dim_in, isl::id(map.ctx(), tuple).release());
+  result = isl_map_set_tuple_id(result, isl_dim_in, named_id(map.ctx(), tuple).release());
   return isl::manage(result);
 }
 
 isl::set project_out(const isl::set& set, unsigned first, const std::string& tuple) {
   const unsigned dims = set.tuple_dim();
   isl_set* result = isl_set_project_out(set.copy(), isl_dim_set, first, dims - first);
-  result = isl_set_set_tuple_id(result, isl::id(set.ctx(), tuple).release());
+  result = isl_set_set_tuple_id(result, named_id(set.ctx(), tuple).release());
   return isl::manage(result);
 }
 
 isl::map extend_domain(const isl::map& map, unsigned dims, const std::string& tuple) {
   const unsigned at = map.domain_tuple_dim();
   isl_map* result = isl_map_insert_dims(map.copy(), isl_dim_in, at, dims);
-  result = isl_map_set_tuple_id(result, isl_dim_in, isl::id(map.ctx(), tuple).release());
+  result = isl_map_set_tuple_id(result, isl_dim_in, named_id(map.ctx(), tuple).release());
   return isl::manage(result);
 }
 

@@ -73,8 +73,10 @@ private:
       line(fmt::format("{} in {}:{} extent {}{}", names.var(dim.var), begin, end, dim.max_extent,
                        dim.reduction ? " reduction" : ""));
     }
+    // Before a tuple, the last name of a bare condition would read as a function.
+    const bool tuple = op.targets.size() != 1;
     for (const auto& condition : op.conditions)
-      line("where " + print(condition, names));
+      line("where " + (tuple ? "(" + print(condition, names) + ")" : print(condition, names)));
     targets(op, names);
     if (op.layout) layout(*op.layout);
     --depth_;
@@ -88,10 +90,10 @@ private:
       places += comma + print_access(*target.buffer, target.subscripts, names);
       values += comma + print(target.value, names);
     }
-    if (op.targets.size() != 1) {
-      places = "(" + places + ")";
-      values = "(" + values + ")";
-    }
+    const bool tuple = op.targets.size() != 1;
+    if (tuple) places = "(" + places + ")";
+    // After a combine, a leading `!` would read as "from the identity".
+    if (tuple || (op.combine && values[0] == '!')) values = "(" + values + ")";
     const std::string combine = op.combine ? to_text(*op.combine) : "";
     line(fmt::format("{} {}={} {}", places, combine, op.from_identity ? "!" : "", values));
   }

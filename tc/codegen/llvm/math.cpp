@@ -262,8 +262,12 @@ Value* Math::inline_call(const std::string& function, DType elem, const std::vec
   if (function == "relu") return binary_value(b_, kernel::BinaryOp::Max, elem, x, constant(x, 0));
   if (function == "sigmoid") return sigmoid(elem, x);
   if (function == "copysign") return binary(llvm::Intrinsic::copysign);
-  if (function == "fmax") return binary(llvm::Intrinsic::maxnum);
-  if (function == "fmin") return binary(llvm::Intrinsic::minnum);
+  // Not maxnum and minnum: of converted float16 operands LLVM makes them float16 operations, which
+  // become calls of the C library.
+  if (function == "fmax" || function == "fmin") {
+    Value* first = function == "fmax" ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y);
+    return b_.CreateSelect(b_.CreateFCmpUNO(y, y), x, b_.CreateSelect(first, x, y));
+  }
   if (function == "fdivide") return b_.CreateFDiv(x, y);
   // Unordered operands take the difference, which is NaN.
   if (function == "fdim")

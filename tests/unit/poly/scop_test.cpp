@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <set>
 
 #include "tests/unit/poly/fixture.h"
 
@@ -120,6 +121,17 @@ TEST_P(RelationsTest, AreThoseOfTheText) {
       << poly.rel.may_writes;
   EXPECT_TRUE(poly.rel.reads.is_equal(isl::union_map(ctx, c.reads))) << poly.rel.reads;
   EXPECT_TRUE(poly.rel.textual.is_equal(isl::union_map(ctx, c.textual))) << poly.rel.textual;
+}
+
+// Their names contain dots, which isl's parser of ids stops at.
+TEST(Relations, TemporariesOfACallAreDifferentTensors) {
+  const Polyhedral p("def f() -> (z) { s = g()  z(i,j) = s(j,i) }\n"
+                     "def g() -> (t) { y(a,b) = a + b where a in 0:4, b in 0:3  t(b,a) = y(a,b) }",
+                     {});
+  std::set<std::string> names;
+  p.rel.may_writes.foreach_map(
+      [&](const isl::map& map) { names.insert(map.range_tuple_id().name()); });
+  EXPECT_EQ(names.size(), p.scop.statements.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -114,6 +114,33 @@ launch 0(0, 1)
 )");
 }
 
+TEST(TileText, ConditionsBeforeTuplesAndNegatedValues) {
+  expect_fixed_point(R"(tile hits
+scratch 0
+argument input x 0
+argument output any 0
+argument output best 1
+argument output at 2
+kernel hits_0 {
+  buffer x bool[9] align 1
+  buffer any bool[] align 1 writable
+  buffer best int32[] align 4 writable
+  buffer at int64[] align 8 writable
+  reduce S0 {
+    i in 0:9 extent 9 reduction
+    where 1 <= i
+    any[] max= (!x[i])
+  }
+  reduce S1 {
+    i in 0:9 extent 9 reduction
+    where (1 <= i)
+    (best[], at[]) argmax=! (int32(i), i)
+  }
+}
+launch 0(0, 1, 2, 3)
+)");
+}
+
 void expect_error(const std::string& text, int line, const std::string& message) {
   const auto program = parse(text);
   ASSERT_FALSE(program);
