@@ -271,11 +271,7 @@ private:
     Op op;
     if (!begin_op(frame, op)) {
       // A reduction that never runs leaves its Init to be executed by itself.
-      for (std::size_t init = 0; init < absorbed_.size(); ++init) {
-        if (absorbed_[init] != position) continue;
-        absorbed_[init] = -1;
-        append(nodes, this->statement(static_cast<int>(init)));
-      }
+      append(nodes, released_init(position));
       return nodes;
     }
     const auto& statement = *frame.statement;
@@ -296,8 +292,24 @@ private:
         dim.reduction = false;
     }
     if (op.combine || statement.scatter) mark_reduction_dims(op);
+    if (op.from_identity && !can_start_from_identity(op)) {
+      // Several points of the left side share an element: y(i+j).
+      op.from_identity = false;
+      append(nodes, released_init(position));
+    }
     op.kind = classify(op);
     nodes.emplace_back(std::move(op));
+    return nodes;
+  }
+
+  /// The Init that a reduction cannot absorb after all, as an operation of its own.
+  std::vector<Node> released_init(int reduction) {
+    std::vector<Node> nodes;
+    for (std::size_t init = 0; init < absorbed_.size(); ++init) {
+      if (absorbed_[init] != reduction) continue;
+      absorbed_[init] = -1;
+      append(nodes, this->statement(static_cast<int>(init)));
+    }
     return nodes;
   }
 
