@@ -357,6 +357,8 @@ ExprPtr lane(ExprPtr vector, int lane) {
 
 ExprPtr identity(ReduceOp op, DType type) {
   check(is_compute_type(type), "an identity has a compute type");
+  if (type == DType::Bool)
+    return bool_imm(op == ReduceOp::Mul || op == ReduceOp::Min || op == ReduceOp::And);
   const bool floating = is_float(type);
   switch (op) {
   case ReduceOp::Add: return floating ? float_imm(0, type) : int_imm(0, type);

@@ -18,11 +18,11 @@ using Recipe = void (*)(State&, Random&);
 
 Recipe pick_recipe(Random& r) {
   static constexpr Recipe kRecipes[] = {
-      write_assign,      write_reduce,    write_contract,   write_arg,        write_update,
-      write_scatter,     write_gather,    write_copy,       write_staged,     write_concat,
-      write_constant,    write_normalise, write_recurrence, write_time_steps, write_nested_for,
-      write_for_updates, write_call};
-  return kRecipes[r.weighted({22, 22, 16, 8, 14, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6})];
+      write_assign,     write_reduce,      write_contract,  write_arg,        write_update,
+      write_functions,  write_scatter,     write_gather,    write_copy,       write_staged,
+      write_concat,     write_constant,    write_normalise, write_recurrence, write_time_steps,
+      write_nested_for, write_for_updates, write_call};
+  return kRecipes[r.weighted({22, 22, 16, 8, 14, 11, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6})];
 }
 
 /// What the front end found out about the tensors replaces what the draft assumed.

@@ -18,7 +18,7 @@ Class any_class(Random& r) {
 
 Left new_left(State& s, Random& r, Writer& w, int rank, std::int64_t limit) {
   Left left;
-  left.tensor = s.fresh(r.percent(5) ? "out_" : "y");
+  left.tensor = s.fresh(r.percent(2) ? "y" : "v");
   w.hidden.insert(left.tensor);
   if (rank < 0) rank = static_cast<int>(r.weighted({8, 34, 34, 16, 8}));
   const std::size_t first = w.vars.size();

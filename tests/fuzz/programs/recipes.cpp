@@ -53,6 +53,13 @@ std::string reduction_operator(Random& r, Class of, bool fresh) {
   return fresh ? op + "!" : op;
 }
 
+/// A product that overflows depends on the order of its factors (infinity times zero), which is
+/// free; so factors of long products stay small.
+std::string tame_factor(Random& r, const std::string& op, Class of, const std::string& value) {
+  if (of != Class::Float || op[0] != '*') return value;
+  return fmt::format("max(min({}, {}), -1.0)", value, r.pick<const char*>({"1.0", "0.9"}));
+}
+
 }  // namespace
 
 void write_assign(State& s, Random& r) {
@@ -86,15 +93,16 @@ void write_reduce(State& s, Random& r) {
     left.extent[0] += std::max<std::int64_t>(0, var.hi - 1);
   }
   const bool accumulates = !s.is_helper && r.percent(7);
-  s.body.push_back(w.finish(w.left(left.tensor, left.subscripts),
-                            reduction_operator(r, of, !accumulates), value));
+  const std::string op = reduction_operator(r, of, !accumulates);
+  s.body.push_back(
+      w.finish(w.left(left.tensor, left.subscripts), op, tame_factor(r, op, of, value)));
   declare(s, r, w, left, guess(of), true, accumulates ? 100 : 65);
 }
 
 void write_contract(State& s, Random& r) {
   Writer w(s, r);
   const Left left = new_left(s, r, w, static_cast<int>(r.weighted({6, 24, 44, 18, 8})), 1200);
-  add_reduction(r, w, r.percent(80) ? 1 : 2, 16000);
+  add_reduction(r, w, r.percent(80) ? 1 : 2, r.percent(15) ? 45000 : 16000);
   const Class of = r.percent(75) ? Class::Float : Class::Integer;
   const std::vector<std::size_t> outer = positions(w, true), inner = positions(w, false);
   const int factors = r.percent(85) ? 2 : 3;
@@ -179,7 +187,24 @@ void write_update(State& s, Random& r) {
   else if (!on_left.empty() && r.percent(8))
     w.extra.push_back(fmt::format("{} % 2 == 0", w.vars[on_left[0]].name));
   const std::string op = assigns ? "=" : reduction_operator(r, of, r.percent(25));
-  s.body.push_back(w.finish(text, op, value));
+  s.body.push_back(w.finish(text, op, tame_factor(r, op, of, value)));
+}
+
+void write_functions(State& s, Random& r) {
+  Writer w(s, r);
+  const Left left = new_left(s, r, w, static_cast<int>(r.between(1, 2)), 1500);
+  std::string value;
+  for (std::int64_t i = r.between(3, 5); i > 0; --i) {
+    const std::string operation = value.empty() ? "" : r.percent(60) ? " + " : " - ";
+    if (r.percent(72)) {
+      value += operation + w.builtin(0);
+      continue;
+    }
+    const std::string argument = w.expr(r.percent(50) ? Class::Float : Class::Integer, 0);
+    value += fmt::format("{}float({}({}))", operation, tc::name(w.any_type()), argument);
+  }
+  s.body.push_back(w.finish(w.left(left.tensor, left.subscripts), "=", value));
+  declare(s, r, w, left, DType::Float32);
 }
 
 void write_scatter(State& s, Random& r) {
@@ -206,7 +231,7 @@ void write_scatter(State& s, Random& r) {
     info.is_output = true;
     target = info.name;
   } else {
-    target = s.fresh("y");
+    target = s.fresh("v");
   }
   w.hidden.insert(target);
   std::vector<std::string> subscripts = {index};
@@ -264,8 +289,9 @@ void write_gather(State& s, Random& r) {
   std::string value = fmt::format("{}({})", table, fmt::join(subscripts, ","));
   if (r.percent(20)) value = fmt::format("pad({}, {})", value, of == Class::Float ? "0.5" : "1");
   if (r.percent(40)) value = fmt::format("{} * {}", value, w.literal(of));
-  s.body.push_back(w.finish(w.left(left.tensor, left.subscripts),
-                            sums ? reduction_operator(r, of, true) : "=", value));
+  const std::string op = sums ? reduction_operator(r, of, true) : "=";
+  s.body.push_back(
+      w.finish(w.left(left.tensor, left.subscripts), op, tame_factor(r, op, of, value)));
   declare(s, r, w, left, guess(of));
 }
 
@@ -278,7 +304,7 @@ void write_copy(State& s, Random& r) {
   }
   if (found.empty()) return write_assign(s, r);
   const TensorInfo source = s.tensors[static_cast<std::size_t>(r.pick(found))];
-  const std::string name = s.fresh("y");
+  const std::string name = s.fresh("v");
   w.hidden.insert(name);
   Left left{name, {}, {}, {}};
   std::vector<std::string> from;
@@ -317,7 +343,7 @@ void write_staged(State& s, Random& r) {
   declare(s, r, w, left, guess(of), false, 0);
   const TensorInfo temporary = s.tensors.back();
   Writer next(s, r);
-  const std::string name = s.fresh("y");
+  const std::string name = s.fresh("v");
   next.hidden.insert(name);
   Left copy{name, {}, left.begin, left.extent};
   for (std::size_t d = 0; d < temporary.rank(); ++d) {
@@ -339,7 +365,7 @@ void write_concat(State& s, Random& r) {
   const DType type = w.type_of_class(r.percent(70) ? Class::Float : Class::Integer);
   const std::string a = w.new_param(type, {first}).name;
   const std::string b = w.new_param(type, {second}).name;
-  const std::string name = s.fresh("y"), i = s.fresh("i");
+  const std::string name = s.fresh("v"), i = s.fresh("i");
   s.body.push_back(fmt::format("{0}({1}) = {1} < {2}.0 ? {2}({1}) : {3}({1}-{2}.0) where {1} in "
                                "0:{4}+{5}",
                                name, i, a, b, w.bound(first), w.bound(second)));
@@ -367,7 +393,7 @@ void write_normalise(State& s, Random& r) {
                      columns = std::min<std::int64_t>(w.extent(), 4000 / rows + 1);
   const DType type = r.percent(75) ? DType::Float32 : w.type_of_class(Class::Float);
   const std::string x = w.new_param(type, {rows, columns}).name;
-  const std::string m = s.fresh("m"), t = s.fresh("t"), y = s.fresh("y");
+  const std::string m = s.fresh("m"), t = s.fresh("t"), y = s.fresh("v");
   const bool softmax = r.percent(60);
   if (softmax) {
     s.body.push_back(fmt::format("{}(i) max=! {}(i,r_j)", m, x));

@@ -15,6 +15,7 @@ void write_contract(State& s, Random& r);   ///< sums of products: matrices, con
 void write_arg(State& s, Random& r);        ///< argmin, argmax
 void write_update(State& s, Random& r);     ///< a tensor that exists, or a parameter in place
 void write_scatter(State& s, Random& r);    ///< gathered left subscripts
+void write_functions(State& s, Random& r);  ///< a row of builtin functions and casts
 void write_gather(State& s, Random& r);     ///< sums over gathered rows
 void write_copy(State& s, Random& r);       ///< moves, transposes, conversions
 void write_staged(State& s, Random& r);     ///< a temporary between a load and a store

@@ -179,7 +179,7 @@ void write_for_updates(State& s, Random& r) {
   enter_for(w, t, fresh ? 0 : lo, hi);
   if (fresh) {
     // A new tensor, one slice an iteration.
-    const std::string y = s.fresh("y");
+    const std::string y = s.fresh("v");
     w.hidden.insert(y);
     w.add_var(0, w.extent(), true);
     const bool sums = r.percent(50);

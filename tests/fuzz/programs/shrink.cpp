@@ -131,7 +131,8 @@ public:
     if (!still_fails(best_)) return best_;
     while (!late()) {
       const bool progress = drop_defs() | drop_statements() | drop_parts() | plain_memory() |
-                            plain_options() | simplify_expressions() | smaller_sizes();
+                            plain_options() | simplify_expressions() | smaller_sizes() |
+                            drop_values();
       if (!progress) break;
     }
     return best_;
@@ -277,6 +278,20 @@ private:
       }
     }
     return progress;
+  }
+
+  /// Sizes and consts that nothing mentions any more, option sets that do not matter.
+  bool drop_values() {
+    const auto mentioned = [&](const std::string& name) {
+      return best_.text.find(name) != std::string::npos;
+    };
+    std::erase_if(best_.sizes, [&](const auto& entry) { return !mentioned(entry.first); });
+    std::erase_if(best_.consts, [&](const auto& entry) { return !mentioned(entry.first); });
+    std::erase_if(best_.views, [&](const auto& entry) { return !mentioned(entry.first); });
+    if (best_.options.size() < 2) return false;
+    Case candidate = best_;
+    candidate.options.resize(1);
+    return accept(candidate);
   }
 
   bool plain_memory() {

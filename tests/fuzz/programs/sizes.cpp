@@ -8,7 +8,7 @@
 namespace tc::fuzz {
 
 std::int64_t Writer::extent(bool may_be_empty) {
-  if (may_be_empty && r.percent(2)) return 0;
+  if (may_be_empty && r.percent(1)) return 0;
   if (!s.sizes.empty() && r.percent(55)) {
     const std::int64_t known = r.pick(s.sizes).second;
     if (known > 0) return known;
@@ -32,7 +32,7 @@ std::string Writer::bound(std::int64_t value) {
                                    : fmt::format("{}-{}", name, size - value));
     if (size / 2 == value) forms.push_back(name + "/2");
     if (value != 0 && size * 2 == value) forms.push_back("2*" + name);
-    if (size > value && value >= 0) {
+    if (size > value && value > 0) {
       forms.push_back(fmt::format("min({}, {})", name, value));
       if (size % 8 == value) forms.push_back(name + " % 8");
     }

@@ -61,6 +61,8 @@ public:
   // ---- expressions (expressions.cpp) ----
   std::string expr(Class wanted, int depth);
   std::string literal(Class wanted);
+  /// A call of any builtin function that gives a number.
+  std::string builtin(int depth);
 
   // ---- statements (writer.cpp) ----
   /// `where` clauses for every variable that needs one, and some that need none.
@@ -72,7 +74,6 @@ public:
   std::vector<std::string> extra;  ///< lets, conditions, exists
 
 private:
-  std::string builtin(int depth);
   std::string float_node(int depth);
   std::string integer_node(int depth);
   std::string bool_node(int depth);

@@ -107,6 +107,8 @@ TEST(Build, Identities) {
   EXPECT_EQ(print(identity(ReduceOp::Max, DType::UInt32)), "0u32");
   EXPECT_EQ(print(identity(ReduceOp::Min, DType::UInt64)), "18446744073709551615u64");
   EXPECT_EQ(print(identity(ReduceOp::And, DType::Bool)), "true");
+  EXPECT_EQ(print(identity(ReduceOp::Min, DType::Bool)), "true");
+  EXPECT_EQ(print(identity(ReduceOp::Max, DType::Bool)), "false");
 }
 
 }  // namespace
