@@ -27,8 +27,9 @@ enum class Exactness {
 ///
 /// Rounded: a floating element may differ from the float64 reference by 16 times the largest error
 /// that the interpreter itself makes in the language's precision on that output (its conditioning),
-/// plus eps * (8 + 4 sqrt(n)) * max|x|, with n the longest reduction and x the inputs and the
-/// output, plus one rounding to the type of the output. NaN must meet NaN, an infinity the same
+/// plus eps * (8 + 4 sqrt(n)) * max|x|, with n the longest reduction, x the inputs and the
+/// output, and eps that of float64 only where nothing is computed in float32, plus one rounding to
+/// the type of the output. NaN must meet NaN, an infinity the same
 /// one. Integers must equal one of the two interpretations, since a value at a discontinuity may
 /// round either way. Throws lang::InterpreterLimit when the program is too large to interpret.
 Comparison compare_with_interpreter(const lang::TypedDef& specialised,

@@ -410,6 +410,26 @@ TEST(Arithmetic, LogicalReductionsAndLanes) {
   }
 }
 
+TEST(Arithmetic, ConstantDivisorsWithZeros) {
+  auto plan = single_launch(parse_kernel(R"(kernel f {
+  buffer X int32[1] align 4
+  buffer Q int32[4] align 4 writable
+  buffer R int32[4] align 4 writable
+  Q[ramp(0, 1, 4)] = broadcast(X[0], 4) / int32(ramp(-1, 1, 4))
+  R[ramp(0, 1, 4)] = broadcast(X[0], 4) % int32(ramp(-1, 1, 4))
+}
+)"));
+  auto object = codegen::native::emit(plan, runtime::cpu::host_target(), {});
+  ASSERT_TRUE(object.has_value());
+  auto module = runtime::cpu::Module::load(*object, {"f"});
+  ASSERT_TRUE(module.has_value());
+  std::vector<std::int32_t> x = {7}, q(4), r(4);
+  void* pointers[] = {x.data(), q.data(), r.data()};
+  runtime::cpu::run(runtime::cpu::launch_table(plan), **module, pointers);
+  EXPECT_EQ(q, (std::vector<std::int32_t>{-7, 0, 7, 3}));
+  EXPECT_EQ(r, (std::vector<std::int32_t>{0, 0, 0, 1}));
+}
+
 TEST(Arithmetic, FastMathKeepsNanAndInfinity) {
   auto plan = single_launch(parse_kernel(R"(kernel f {
   buffer X float32[16] align 4
