@@ -53,8 +53,9 @@ Value* divide_signed(Builder& b, BinaryOp op, Value* x, Value* y) {
   Value* lowest = llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMinValue(width));
   Value* by_zero = b.CreateICmpEQ(y, zero);
   Value* overflow = b.CreateAnd(b.CreateICmpEQ(x, lowest), b.CreateICmpEQ(y, int_constant(x, -1)));
-  // Zeros first, so that constant divisors get rid of them here: LLVM takes a division by a constant
-  // vector with one zero for undefined, also as one arm of a select by lanes that avoids the zero.
+  // Zeros first, so that constant divisors get rid of them here: LLVM takes a division by a
+  // constant vector with one zero for undefined, also as one arm of a select by lanes that avoids
+  // the zero.
   Value* nonzero = b.CreateSelect(by_zero, one, y);
   // Division by 1 gives what a wrapped lowest / -1 has to give.
   Value* divisor = b.CreateSelect(overflow, one, nonzero);
