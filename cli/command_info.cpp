@@ -8,17 +8,22 @@
 #include "exit_status.h"
 #include "tc/compiler/store.h"
 #include "tc/runtime/cpu/module.h"
+#include "tc/support/options.h"
 
 namespace tc::cli {
 
-int info_command(bool json, const Environment& environment) {
+int info_command(const InfoFlags& flags, const Environment& environment) {
+  if (flags.options) {
+    fmt::print("{}", options_markdown());
+    return kDone;
+  }
   const Target host = runtime::cpu::host_target();
   std::unique_ptr<compiler::KernelStore> store =
       compiler::open_sqlite_store(environment.cache_dir, INT64_MAX);
   std::error_code missing;
   const auto size = std::filesystem::file_size(store->path(), missing);
   const std::uintmax_t bytes = missing ? 0 : size;
-  if (json) {
+  if (flags.json) {
     nlohmann::ordered_json out;
     out["version"] = version();
     out["targets"] = {{{"name", "cpu"}, {"facts", host.to_string()}}};

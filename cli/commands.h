@@ -50,6 +50,10 @@ struct CacheFlags {
 };
 int cache_command(const CacheFlags& flags, const Environment& environment);
 
-int info_command(bool json, const Environment& environment);
+struct InfoFlags {
+  bool json = false;
+  bool options = false;  ///< the Markdown table of the mapping options instead
+};
+int info_command(const InfoFlags& flags, const Environment& environment);
 
 }  // namespace tc::cli

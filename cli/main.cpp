@@ -62,6 +62,14 @@ void add_cache(CLI::App& app, CacheFlags& flags) {
       ->check(CLI::NonNegativeNumber);
 }
 
+void add_info(CLI::App& app, InfoFlags& flags) {
+  CLI::App* command = app.add_subcommand("info", "version, targets, cache");
+  CLI::Option* json = command->add_flag("--json", flags.json, "print one JSON object");
+  command
+      ->add_flag("--options", flags.options, "print the table of mapping options (docs/options.md)")
+      ->excludes(json);
+}
+
 int dispatch(int argc, char** argv) {
   const Environment environment = read_environment();
   spdlog::set_default_logger(spdlog::stderr_logger_mt("tensorc"));
@@ -76,7 +84,7 @@ int dispatch(int argc, char** argv) {
   CompileFlags compile;
   CacheFlags cache;
   std::string repro_file;
-  bool info_json = false;
+  InfoFlags info;
   add_check(app, check);
   add_format(app, format);
   add_run(app, run, environment);
@@ -85,8 +93,7 @@ int dispatch(int argc, char** argv) {
   app.add_subcommand("repro", "replay a reproducer that an internal error left")
       ->add_option("file", repro_file, "reproducer")
       ->required();
-  app.add_subcommand("info", "version, targets, cache")
-      ->add_flag("--json", info_json, "print one JSON object");
+  add_info(app, info);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -99,7 +106,7 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("compile")) return compile_command(compile);
   if (app.got_subcommand("cache")) return cache_command(cache, environment);
   if (app.got_subcommand("repro")) return repro_command(repro_file);
-  return info_command(info_json, environment);
+  return info_command(info, environment);
 }
 
 /// One message on stderr, with a line end.

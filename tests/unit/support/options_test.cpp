@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 namespace tc {
 namespace {
 
@@ -113,6 +117,13 @@ TEST(Options, MarkdownHasOneRowPerField) {
     EXPECT_NE(text.find(std::string("| `") + field.name + "` |"), std::string::npos) << field.name;
   });
   EXPECT_NE(text.find("max \\| preserve3 \\| min"), std::string::npos);
+}
+
+TEST(Options, PageIsTheMarkdown) {
+  std::ifstream file(TC_SOURCE_DIR "/docs/options.md");
+  ASSERT_TRUE(file);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(page, options_markdown()) << "'tensorc info --options' prints the page";
 }
 
 }  // namespace
