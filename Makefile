@@ -27,8 +27,9 @@ build: setup $(BUILD)/build.ninja
 demo: build venv
 	$(PYTHON) demo/run_demo.py --tensorc $(BUILD)/bin/tensorc
 
+# Benchmarks are built too, so that they keep compiling.
 test: setup venv $(BUILD)/build.ninja
-	cmake --build $(BUILD) -j $(JOBS)
+	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 # The C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer.
