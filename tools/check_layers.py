@@ -14,6 +14,7 @@ LAYERS = {
     "lang": {"support", "sets", "math"},
     "poly": {"support", "sets", "lang"},
     "kernel": {"support"},
+    "emulation": {"support", "kernel"},
     "tile": {"support", "lang", "poly", "kernel"},
     "lower/cpu": {"support", "kernel", "tile"},
     "codegen/llvm": {"support", "kernel", "math"},

@@ -43,6 +43,7 @@ struct Hooks {
                      std::size_t source_bytes, int line);
   void (*copy_async_commit)(void*);
   void (*copy_async_wait)(void*, int groups, int line);
+  void (*copy_async_wait_all)(void*, int line);
 };
 
 /// Set by the emulator for each shared object before it runs one of its kernels.
@@ -117,10 +118,14 @@ inline void copy_async(void* shared, const void* global, std::size_t bytes,
 inline void copy_async_commit() {
   current_hooks->copy_async_commit(current_hooks->emulator);
 }
-/// Waits until at most the last `groups` groups are in flight; 0 waits also for copies that no
-/// commit has put into a group.
+/// Waits until at most the last `groups` groups are in flight. Like cp.async.wait_group, not for
+/// copies that no commit has put into a group.
 inline void copy_async_wait(int groups, int line = __builtin_LINE()) {
   current_hooks->copy_async_wait(current_hooks->emulator, groups, line);
+}
+/// Waits for all copies of this thread (cp.async.wait_all).
+inline void copy_async_wait_all(int line = __builtin_LINE()) {
+  current_hooks->copy_async_wait_all(current_hooks->emulator, line);
 }
 
 template <class T>

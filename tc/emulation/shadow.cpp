@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/emulation/shadow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tc/support/check.h"
+
+namespace tc::emulation {
+namespace {
+
+// Flags beside the thread number of a writer. Atomic updates of several threads leave one record.
+constexpr std::uint16_t kThreadMask = kMaxThreads - 1;
+constexpr std::uint16_t kSeveralLanes = 1u << 13;  ///< threads of one warp
+constexpr std::uint16_t kSeveralWarps = 1u << 14;
+constexpr std::uint16_t kAtomic = 1u << 15;
+
+bool ordered(int other, Clock clock, int thread, const BlockTime& time) {
+  return other == thread || clock < time.block_floor ||
+         clock < time.known[thread / kWarpSize][other / kWarpSize];
+}
+
+bool write_ordered(std::uint16_t writer, Clock clock, int thread, const BlockTime& time) {
+  if (clock < time.block_floor) return true;
+  if ((writer & kSeveralWarps) != 0) return false;
+  const int other = writer & kThreadMask;
+  if ((writer & kSeveralLanes) != 0)
+    return clock < time.known[thread / kWarpSize][other / kWarpSize];
+  return ordered(other, clock, thread, time);
+}
+
+}  // namespace
+
+void BlockTime::start_launch() {
+  check(now < kInFlight / 2, "the clock of an emulation has room for the next launch");
+  launch_start = ++now;
+}
+
+void BlockTime::start_block() {
+  block_barrier();
+  block_start = now;
+}
+
+void BlockTime::block_barrier() {
+  check(++now < kInFlight, "the clock of an emulation has room for the next barrier");
+  block_floor = now;
+  std::fill(std::begin(epoch), std::end(epoch), now);
+}
+
+void BlockTime::warp_barrier(int warp) {
+  check(++now < kInFlight, "the clock of an emulation has room for the next barrier");
+  epoch[warp] = now;
+  known[warp][warp] = now;
+}
+
+void BlockTime::named_barrier(std::uint32_t warps) {
+  check(++now < kInFlight, "the clock of an emulation has room for the next barrier");
+  Clock joined[kMaxWarps] = {};
+  for (int warp = 0; warp < kMaxWarps; ++warp) {
+    if ((warps >> warp & 1u) == 0) continue;
+    for (int other = 0; other < kMaxWarps; ++other)
+      joined[other] = std::max(joined[other], known[warp][other]);
+  }
+  for (int warp = 0; warp < kMaxWarps; ++warp)
+    if ((warps >> warp & 1u) != 0) joined[warp] = epoch[warp] = now;
+  for (int warp = 0; warp < kMaxWarps; ++warp)
+    if ((warps >> warp & 1u) != 0) std::copy(std::begin(joined), std::end(joined), known[warp]);
+}
+
+Shadow::Shadow(std::size_t bytes, Life life, Initial initial)
+    : life_(life), cells_((bytes + 3) / 4) {
+  if (initial == Initial::Defined)
+    for (auto& cell : cells_)
+      cell.write_clock = kFromHost;
+}
+
+void Shadow::refine(std::size_t offset, std::size_t bytes) {
+  while (((offset | bytes) & ((std::size_t{1} << shift_) - 1)) != 0) {
+    std::vector<Cell> halves(cells_.size() * 2);
+    for (std::size_t i = 0; i < halves.size(); ++i)
+      halves[i] = cells_[i / 2];
+    cells_ = std::move(halves);
+    --shift_;
+  }
+}
+
+template <AccessKind kind>
+Conflict Shadow::check(const Cell& cell, int thread, const BlockTime& time) const {
+  const Clock begin = since(time);
+  const Clock written = cell.write_clock;
+  if (written == kInFlight) return Conflict::InFlight;
+  if (kind != AccessKind::Write && written < (life_ == Life::Block ? begin : kFromHost))
+    return Conflict::Uninitialised;
+  const bool both_atomic = kind == AccessKind::Atomic && (cell.writer & kAtomic) != 0;
+  if (written >= begin && !both_atomic) {
+    if (written < time.block_start) return Conflict::BlockWrote;
+    if (!write_ordered(cell.writer, written, thread, time))
+      return kind == AccessKind::Read ? Conflict::ReadAfterWrite : Conflict::WriteWrite;
+  }
+  // Only atomic writes get displaced by those of another block without a finding.
+  if (kind != AccessKind::Atomic && cell.foreign_write >= begin) return Conflict::BlockWrote;
+  if (kind == AccessKind::Read) return Conflict::None;
+  if (cell.foreign_read >= begin) return Conflict::BlockRead;
+  if (cell.read_clock[0] < begin) return Conflict::None;
+  if (cell.read_clock[0] < time.block_start) return Conflict::BlockRead;
+  for (int i = 0; i < 3; ++i)
+    if (cell.read_clock[i] >= time.block_floor &&
+        !ordered(cell.reader[i], cell.read_clock[i], thread, time))
+      return Conflict::WriteAfterRead;
+  return Conflict::None;
+}
+
+void Shadow::record_read(Cell& cell, int thread, const BlockTime& time) const {
+  const int warp = thread / kWarpSize;
+  const Clock now = time.epoch[warp];
+  const auto reader = static_cast<std::uint16_t>(thread);
+  if (cell.reader[0] == reader && cell.read_clock[0] >= time.block_start) {
+    cell.read_clock[0] = now;
+    return;
+  }
+  if (cell.read_clock[0] < time.block_start) {
+    if (cell.read_clock[0] >= since(time)) cell.foreign_read = cell.read_clock[0];
+    cell.read_clock[1] = cell.read_clock[2] = 0;
+  } else if (cell.reader[0] / kWarpSize == warp) {
+    cell.reader[1] = cell.reader[0];
+    cell.read_clock[1] = cell.read_clock[0];
+  } else {
+    const bool same_warp = cell.reader[2] / kWarpSize == warp && cell.reader[2] != reader;
+    cell.reader[1] = cell.reader[2];
+    cell.read_clock[1] = same_warp ? cell.read_clock[2] : 0;
+    cell.reader[2] = cell.reader[0];
+    cell.read_clock[2] = cell.read_clock[0];
+  }
+  cell.reader[0] = reader;
+  cell.read_clock[0] = now;
+}
+
+template <AccessKind kind>
+void Shadow::record_write(Cell& cell, int thread, const BlockTime& time) const {
+  std::uint16_t writer = static_cast<std::uint16_t>(thread);
+  if (kind == AccessKind::Atomic) {
+    writer |= kAtomic;
+    const Clock before = cell.write_clock;
+    if (before >= since(time) && before < time.block_start) cell.foreign_write = before;
+    const bool joins = before >= time.block_floor && (cell.writer & kAtomic) != 0 &&
+                       !write_ordered(cell.writer, before, thread, time);
+    if (joins) {
+      const bool same_warp = (cell.writer & kThreadMask) / kWarpSize == thread / kWarpSize;
+      writer |= (cell.writer & kSeveralWarps) | (same_warp ? kSeveralLanes : kSeveralWarps);
+    }
+  }
+  cell.writer = writer;
+  cell.write_clock = time.epoch[thread / kWarpSize];
+}
+
+ConflictSite Shadow::describe(Conflict conflict, const Cell& cell, std::size_t offset, int thread,
+                              const BlockTime& time) const {
+  ConflictSite site{.conflict = conflict, .offset = offset, .thread = -1, .clock = 0};
+  switch (conflict) {
+  case Conflict::None:
+  case Conflict::Uninitialised: break;
+  case Conflict::InFlight:
+  case Conflict::WriteWrite:
+  case Conflict::ReadAfterWrite:
+    site.thread = cell.writer & kThreadMask;
+    site.clock = cell.write_clock;
+    break;
+  case Conflict::BlockWrote: {
+    const bool last = cell.write_clock >= since(time) && cell.write_clock < time.block_start;
+    site.clock = last ? cell.write_clock : cell.foreign_write;
+    if (last) site.thread = cell.writer & kThreadMask;
+    break;
+  }
+  case Conflict::BlockRead:
+    site.clock =
+        std::max(cell.foreign_read, cell.read_clock[0] < time.block_start ? cell.read_clock[0] : 0);
+    if (site.clock == cell.read_clock[0]) site.thread = cell.reader[0];
+    break;
+  case Conflict::WriteAfterRead:
+    for (int i = 0; i < 3 && site.thread < 0; ++i)
+      if (cell.read_clock[i] >= time.block_floor &&
+          !ordered(cell.reader[i], cell.read_clock[i], thread, time)) {
+        site.thread = cell.reader[i];
+        site.clock = cell.read_clock[i];
+      }
+    break;
+  }
+  return site;
+}
+
+template <AccessKind kind>
+ConflictSite Shadow::access(std::size_t offset, std::size_t bytes, int thread,
+                            const BlockTime& time) {
+  if (((offset | bytes) & ((std::size_t{1} << shift_) - 1)) != 0) refine(offset, bytes);
+  const std::size_t end = (offset + bytes) >> shift_;
+  for (std::size_t i = offset >> shift_; i < end; ++i) {
+    Cell& cell = cells_[i];
+    const Conflict conflict = check<kind>(cell, thread, time);
+    if (conflict != Conflict::None) return describe(conflict, cell, i << shift_, thread, time);
+    if (kind == AccessKind::Read)
+      record_read(cell, thread, time);
+    else
+      record_write<kind>(cell, thread, time);
+  }
+  return {};
+}
+
+ConflictSite Shadow::access(AccessKind kind, std::size_t offset, std::size_t bytes, int thread,
+                            const BlockTime& time) {
+  switch (kind) {
+  case AccessKind::Read: return access<AccessKind::Read>(offset, bytes, thread, time);
+  case AccessKind::Write: return access<AccessKind::Write>(offset, bytes, thread, time);
+  case AccessKind::Atomic: return access<AccessKind::Atomic>(offset, bytes, thread, time);
+  }
+  unreachable("an access reads, writes or is atomic");
+}
+
+ConflictSite Shadow::start_copy(std::size_t offset, std::size_t bytes, int thread,
+                                const BlockTime& time) {
+  const ConflictSite site = access<AccessKind::Write>(offset, bytes, thread, time);
+  if (site.conflict != Conflict::None) return site;
+  for (std::size_t i = offset >> shift_; i < (offset + bytes) >> shift_; ++i)
+    cells_[i].write_clock = kInFlight;
+  return {};
+}
+
+void Shadow::finish_copy(std::size_t offset, std::size_t bytes, int thread, const BlockTime& time) {
+  for (std::size_t i = offset >> shift_; i < (offset + bytes) >> shift_; ++i)
+    record_write<AccessKind::Write>(cells_[i], thread, time);
+}
+
+void Shadow::drop_copy(std::size_t offset, std::size_t bytes) {
+  for (std::size_t i = offset >> shift_; i < (offset + bytes) >> shift_; ++i)
+    cells_[i].write_clock = 0;
+}
+
+}  // namespace tc::emulation
