@@ -18,6 +18,8 @@ namespace {
 
 using llvm::Value;
 
+constexpr double kPi = 3.14159265358979323846;
+
 /// Where a builtin comes from when it is no instruction.
 struct Builtin {
   std::string_view name;
@@ -290,17 +292,60 @@ Value* Math::composed(const std::string& function, DType elem, const std::vector
   if (function == "norm3d" || function == "norm4d") return norm();
   if (function == "rhypot" || function == "rnorm3d" || function == "rnorm4d")
     return inverse(norm());
-  if (function == "normcdf") {
-    Value* scaled = b_.CreateFMul(x, constant(x, -0.70710678118654752440));
-    return b_.CreateFMul(constant(x, 0.5), call("erfc", elem, {scaled}));
-  }
+  if (function == "normcdf") return normal_cdf(elem, x);
   check(function == "sinpi" || function == "cospi", "a composed builtin");
-  // x less its nearest even integer, exact, lies in [-1, 1].
+  return function == "sinpi" ? sin_pi(elem, x) : cos_pi(elem, x);
+}
+
+/// x less its nearest even integer, exact, lies in [-1, 1].
+Value* Math::rest_of_period(Value* x) {
   Value* periods =
       b_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, b_.CreateFMul(x, constant(x, 0.5)));
-  Value* rest = b_.CreateFSub(x, b_.CreateFMul(periods, constant(x, 2)));
-  Value* angle = b_.CreateFMul(rest, constant(x, 3.14159265358979323846));
-  return call(function == "sinpi" ? "sin" : "cos", elem, {angle});
+  return b_.CreateFSub(x, b_.CreateFMul(periods, constant(x, 2)));
+}
+
+/// sin(pi r) = sin(pi (1 - r)): the half nearer to a zero keeps the angle's digits, and integers
+/// give zero, with the sign of x.
+Value* Math::sin_pi(DType elem, Value* x) {
+  Value* rest = rest_of_period(x);
+  Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, rest);
+  Value* one = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, constant(x, 1), rest);
+  Value* folded = b_.CreateSelect(b_.CreateFCmpOGT(magnitude, constant(x, 0.5)),
+                                  b_.CreateFSub(one, rest), rest);
+  Value* angle = b_.CreateFMul(folded, constant(x, kPi));
+  Value* zero = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, constant(x, 0), x);
+  return b_.CreateSelect(b_.CreateFCmpOEQ(folded, constant(x, 0)), zero,
+                         call("sin", elem, {angle}));
+}
+
+/// cos(pi r) = sin(pi (1/2 - |r|)), where the difference is exact around the zero.
+Value* Math::cos_pi(DType elem, Value* x) {
+  Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, rest_of_period(x));
+  Value* angle = b_.CreateFMul(b_.CreateFSub(constant(x, 0.5), magnitude), constant(x, kPi));
+  return call("sin", elem, {angle});
+}
+
+/// erfc(t) / 2 with t = -x / sqrt 2. In the left tail erfc magnifies the rounding error of t by
+/// 2 t^2; that error, d, is carried along: erfc(t + d) = erfc(t) - d (2 / sqrt pi) exp(-t^2).
+Value* Math::normal_cdf(DType elem, Value* x) {
+  constexpr double kSqrtHalf = 0.70710678118654752440;
+  constexpr double kTwoOverSqrtPi = 1.1283791670955125739;
+  const double rounded =
+      elem == DType::Float32 ? static_cast<double>(static_cast<float>(kSqrtHalf)) : kSqrtHalf;
+  const double tail = elem == DType::Float32 ? kSqrtHalf - rounded : -4.8336466567264565e-17;
+  Value* minus = b_.CreateFNeg(x);
+  Value* t = b_.CreateFMul(minus, constant(x, rounded));
+  Value* residue = b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()},
+                                      {minus, constant(x, rounded), b_.CreateFNeg(t)});
+  Value* d = b_.CreateFAdd(residue, b_.CreateFMul(minus, constant(x, tail)));
+  Value* density = call("exp", elem, {b_.CreateFNeg(b_.CreateFMul(t, t))});
+  Value* step = b_.CreateFMul(b_.CreateFMul(d, constant(x, kTwoOverSqrtPi)), density);
+  Value* plain = call("erfc", elem, {t});
+  // Beyond, the correction vanishes; at infinity it would be no number.
+  Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  Value* corrected = b_.CreateSelect(b_.CreateFCmpOLT(magnitude, constant(x, 64)),
+                                     b_.CreateFSub(plain, step), plain);
+  return b_.CreateFMul(constant(x, 0.5), corrected);
 }
 
 Value* Math::call(const std::string& function, DType elem, const std::vector<Value*>& args) {

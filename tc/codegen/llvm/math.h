@@ -37,6 +37,10 @@ private:
   llvm::Value* lane_by_lane(const std::string& symbol, const std::vector<llvm::Value*>& args);
   llvm::Value* constant(const llvm::Value* shape, double value) const;
   llvm::Value* sigmoid(DType elem, llvm::Value* x);
+  llvm::Value* rest_of_period(llvm::Value* x);
+  llvm::Value* sin_pi(DType elem, llvm::Value* x);
+  llvm::Value* cos_pi(DType elem, llvm::Value* x);
+  llvm::Value* normal_cdf(DType elem, llvm::Value* x);
   llvm::Value* call_symbol(const std::string& symbol, llvm::Type* result,
                            const std::vector<llvm::Value*>& args);
 

@@ -312,6 +312,63 @@ int main(void) {
   EXPECT_EQ(run_c_program(*object, codegen::native::c_header(plan), main_text), 0);
 }
 
+TEST(Freestanding, ComposedBuiltinsAreWithinFourUlps) {
+  auto plan = single_launch(parse_kernel(R"(kernel composed {
+  buffer X float32[40000] align 4
+  buffer S float32[40000] align 4 writable
+  buffer C float32[40000] align 4 writable
+  buffer N float32[40000] align 4 writable
+  for i in 0:40000 step 8 {
+    S[ramp(i, 1, 8)] = sinpi(X[ramp(i, 1, 8)])
+    C[ramp(i, 1, 8)] = cospi(X[ramp(i, 1, 8)])
+    N[ramp(i, 1, 8)] = normcdf(X[ramp(i, 1, 8)])
+  }
+}
+)"));
+  Request request;
+  request.linkage = Request::Linkage::Freestanding;
+  auto object = codegen::native::emit(plan, runtime::cpu::host_target(), request);
+  ASSERT_TRUE(object.has_value()) << object.error().message;
+  const std::string main_text = R"(#include "kernel.h"
+#include <math.h>
+#include <stdio.h>
+static float x[40000], s[40000], c[40000], n[40000];
+static double sin_pi(double v) {
+  double r = remainder(v, 2);
+  if (r > 0.5) r = 1 - r;
+  if (r < -0.5) r = -1 - r;
+  return sin(3.14159265358979323846 * r);
+}
+static int wrong(const char* name, float v, float got, double exact) {
+  int exponent = exact == 0 ? -126 : ilogb(exact);
+  double unit = ldexp(1, (exponent < -126 ? -126 : exponent) - 23);
+  if (exact == 0 ? got == 0 : fabs(got - exact) <= 4 * unit) return 0;
+  printf("%s(%.9g) = %.9g, not %.9g\n", name, v, got, exact);
+  return 1;
+}
+int main(void) {
+  int bad = 0;
+  /* Quarters are among them, and the left tail of the distribution as far as numbers are normal. */
+  for (int i = 0; i < 40000; ++i) x[i] = (i - 26000) / 2048.0f;
+  composed_plan(x, s, c, n);
+  for (int i = 0; i < 40000; ++i) {
+    double v = x[i];
+    bad += wrong("sinpi", x[i], s[i], sin_pi(v));
+    bad += wrong("cospi", x[i], c[i], sin_pi(0.5 - fabs(remainder(v, 2))));
+    bad += wrong("normcdf", x[i], n[i], 0.5 * erfc(-v * 0.70710678118654752440));
+  }
+  for (int i = 0; i < 8; ++i) x[i] = i % 2 ? INFINITY : -INFINITY;
+  x[2] = NAN, x[3] = -0.0f, x[4] = 1e30f, x[5] = -3;
+  composed_plan(x, s, c, n);
+  bad += !isnan(s[0]) + !isnan(c[1]) + (n[0] != 0) + (n[1] != 1) + !isnan(n[2]) + !isnan(s[2]);
+  bad += s[3] != 0 || !signbit(s[3]) || c[3] != 1 || n[3] != 0.5f;
+  bad += (s[4] != 0) + (c[4] != 1) + (s[5] != 0 || !signbit(s[5])) + (c[5] != -1);
+  return bad != 0;
+}
+)";
+  EXPECT_EQ(run_c_program(*object, codegen::native::c_header(plan), main_text), 0);
+}
+
 TEST(Freestanding, BuiltinsWithoutACounterpartAreRejected) {
   auto plan = single_launch(
       parse_kernel("kernel k {\n buffer Z float32[1] align 4 writable\n Z[0] = erfinv(Z[0])\n}\n"));
