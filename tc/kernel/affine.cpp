@@ -164,6 +164,7 @@ Interval Facts::range(const ExprPtr& expr) const {
                         },
                         [&](const Broadcast& n) { return range(n.value); },
                         [&](const Lane& n) { return range(n.vector); },
+                        [&](const Shuffle& n) { return range(n.value); },
                         [&](const auto&) { return full; },
                     },
                     expr->node);

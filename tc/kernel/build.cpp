@@ -355,6 +355,15 @@ ExprPtr lane(ExprPtr vector, int lane) {
   return make(type, Lane{std::move(vector), lane});
 }
 
+ExprPtr shuffle(ExprPtr value, int distance, int group) {
+  const auto power = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
+  check(value->type.lanes == 1, "threads exchange scalars");
+  check(power(group) && group <= 32 && power(distance) && distance < group,
+        "a shuffle stays in its group");
+  const Type type = value->type;
+  return make(type, Shuffle{std::move(value), distance, group});
+}
+
 ExprPtr identity(ReduceOp op, DType type) {
   check(is_compute_type(type), "an identity has a compute type");
   if (type == DType::Bool)

@@ -2,7 +2,7 @@
 //
 // Kernel IR: one kernel as loops over typed scalars and vectors, the last stage before target code.
 //
-//   Kernel = (name, Buffer* buffers, Var* int_params, GridDim* grid, Stmt body)
+//   Kernel = (name, Buffer* buffers, Var* int_params, GridDim* grid, GridDim* threads, Stmt body)
 //   Stmt   = Block(Stmt*) | For(var, lo, hi, step, kind, Stmt) | If(cond, Stmt then, Stmt? else)
 //          | Let(var, Expr value)                  value visible in the rest of the enclosing block
 //          | Declare(reg, Type, count, Expr? init) mutable register array, visible in the rest of
@@ -12,7 +12,7 @@
 //          buffer, indices, value) | Barrier(scope) | Comment(text)
 //   Expr   = IntImm | FloatImm | Var | Reg(reg, slot) | Unary | Binary | Select | Cast | Load |
 //   Ramp | Broadcast | Call
-//          | Reduce(op, vector) | Lane(vector, lane)
+//          | Reduce(op, vector) | Lane(vector, lane) | Shuffle(value, distance, group)
 //
 // Types are a compute type (bool, int32, int64, uint32, uint64, float32, float64) with a lane count
 // >= 1. Semantics, the same for every consumer:
@@ -35,6 +35,12 @@
 //    and widens again;
 //  * Reduce combines the lanes of a vector in a fixed order; fma contraction of Mul feeding Add is
 //  allowed, nothing else of fast-math;
+//  * a kernel with `threads` runs its body once per thread of each task (a block of a GPU): Shared
+//  buffers belong to the task, Local and Register ones and register arrays to the thread. What one
+//  thread writes to a Shared, Global or Scratch buffer others of the task see after a Barrier that
+//  both passed; a Barrier stands in control flow that is uniform over its participants: "block"
+//  (all threads of the task) or "warp" (32 consecutive ones);
+//  * threads are numbered with the last dimension fastest; 32 consecutive numbers make a warp;
 //  * a For with kind Unrolled has constant bounds and is expanded before code generation.
 //
 // Values are immutable and shared. Variables are unique per kernel (an id, the name is for people).
@@ -66,7 +72,7 @@ struct Var {
   Type type;
 };
 
-enum class Space { Global, Scratch, Local, Register };
+enum class Space { Global, Scratch, Local, Register, Shared };
 
 /// Memory that a kernel addresses with one subscript per dimension.
 struct Buffer {
@@ -165,10 +171,19 @@ struct Lane {
   int lane;
 };
 
+/// Value of the thread whose number differs in the bit `distance` (a power of two below `group`).
+/// All threads of an aligned group of `group` consecutive ones (a power of two up to 32) execute it
+/// together. The value is a scalar.
+struct Shuffle {
+  ExprPtr value;
+  int distance;
+  int group;
+};
+
 struct Expr {
   Type type;
   std::variant<IntImm, FloatImm, VarRef, RegRef, Unary, Binary, Select, Cast, Load, Ramp, Broadcast,
-               Call, Reduce, Lane>
+               Call, Reduce, Lane, Shuffle>
       node;
 };
 
@@ -247,6 +262,7 @@ struct Kernel {
   std::vector<Var> int_params;     ///< int64 values given at launch (counters of loops around
                                    ///< launches), after the buffers
   std::vector<GridDim> grid;       ///< outermost first; empty: one task
+  std::vector<GridDim> threads;    ///< of each task, outermost first; empty: one thread
   StmtPtr body;
 };
 
@@ -269,6 +285,7 @@ ExprPtr broadcast(ExprPtr value, int lanes);
 ExprPtr call(std::string function, std::vector<ExprPtr> args, DType result);
 ExprPtr reduce(ReduceOp op, ExprPtr vector);
 ExprPtr lane(ExprPtr vector, int lane);
+ExprPtr shuffle(ExprPtr value, int distance, int group);
 inline ExprPtr add(ExprPtr a, ExprPtr b) {
   return binary(BinaryOp::Add, std::move(a), std::move(b));
 }

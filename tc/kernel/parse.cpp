@@ -148,6 +148,10 @@ Kernel read_kernel(TextReader& in) {
       const std::string name = in.name();
       const std::int64_t extent = in.integer();
       kernel.grid.push_back({in.define_var(name, Type{}), extent});
+    } else if (definition && in.accept("thread")) {
+      const std::string name = in.name();
+      const std::int64_t extent = in.integer();
+      kernel.threads.push_back({in.define_var(name, Type{}), extent});
     } else {
       break;
     }

@@ -16,8 +16,8 @@ namespace {
 /// Words that a name in a text must not be.
 bool is_reserved(const std::string& word) {
   static constexpr const char* kWords[] = {
-      "alloc", "atomic", "barrier", "buffer", "else", "false", "for",  "grid",     "if",
-      "inf",   "inff",   "int",     "kernel", "let",  "nan",   "nanf", "register", "true",
+      "alloc", "atomic", "barrier", "buffer", "else", "false", "for",      "grid",   "if",   "inf",
+      "inff",  "int",    "kernel",  "let",    "nan",  "nanf",  "register", "thread", "true",
   };
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](const char* reserved) { return word == reserved; });
@@ -116,6 +116,9 @@ public:
               return function(fmt::format("reduce_{}", symbol(n.op)), {n.vector});
             },
             [&](const Lane& n) { return fmt::format("lane({}, {})", text(n.vector), n.lane); },
+            [&](const Shuffle& n) {
+              return fmt::format("shuffle({}, {}, {})", text(n.value), n.distance, n.group);
+            },
         },
         expr->node);
   }
@@ -288,6 +291,7 @@ std::string print_buffer(const Buffer& buffer, Space default_space, Names& names
     case Space::Scratch: text += " scratch"; break;
     case Space::Local: text += " local"; break;
     case Space::Register: text += " registers"; break;
+    case Space::Shared: text += " shared"; break;
     }
   }
   if (buffer.writable) text += " writable";
@@ -310,6 +314,8 @@ std::string print(const Kernel& kernel) {
     header += fmt::format("  int {}\n", names.var(param));
   for (const auto& dim : kernel.grid)
     header += fmt::format("  grid {} {}\n", names.var(dim.var), dim.extent);
+  for (const auto& dim : kernel.threads)
+    header += fmt::format("  thread {} {}\n", names.var(dim.var), dim.extent);
   std::string text = printer.take() + header;
   StmtPrinter body(names);
   body.nested(kernel.body);

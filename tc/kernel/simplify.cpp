@@ -422,6 +422,8 @@ Kernel simplify(const Kernel& kernel) {
   Facts facts;
   for (const auto& dim : kernel.grid)
     facts.set_range(dim.var, {0, std::max<std::int64_t>(dim.extent - 1, 0)});
+  for (const auto& dim : kernel.threads)
+    facts.set_range(dim.var, {0, std::max<std::int64_t>(dim.extent - 1, 0)});
   Kernel result = kernel;
   result.body = StmtSimplifier(std::move(facts))(kernel.body);
   return result;

@@ -162,6 +162,7 @@ BufferPtr TextReader::define_buffer(Space default_space, int argument) {
   if (accept("scratch")) buffer->space = Space::Scratch;
   if (accept("local")) buffer->space = Space::Local;
   if (accept("registers")) buffer->space = Space::Register;
+  if (accept("shared")) buffer->space = Space::Shared;
   buffer->writable = accept("writable");
   buffer->argument = accept("argument") ? static_cast<int>(integer()) : argument;
   defined_.push_back({text_name, Definition::Kind::Buffer, {}, buffer, {}});
@@ -342,6 +343,10 @@ ExprPtr TextReader::function(const std::string& name) {
     if (name == "lane") {
       arity(2);
       return lane(args[0], static_cast<int>(constant(1)));
+    }
+    if (name == "shuffle") {
+      arity(3);
+      return shuffle(args[0], static_cast<int>(constant(1)), static_cast<int>(constant(2)));
     }
     if (const auto op = reduction(name, "reduce_")) {
       arity(1);

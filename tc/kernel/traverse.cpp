@@ -71,6 +71,7 @@ void for_children(const Expr& expr, F&& f) {
                  [&](const Call& n) { each(n.args); },
                  [&](const Reduce& n) { f(n.vector); },
                  [&](const Lane& n) { f(n.vector); },
+                 [&](const Shuffle& n) { f(n.value); },
              },
              expr.node);
 }
@@ -137,6 +138,10 @@ bool same_node(const Expr& a, const Expr& b) {
           [&](const Lane& n) {
             const auto& o = std::get<Lane>(other);
             return n.lane == o.lane && equal(n.vector, o.vector);
+          },
+          [&](const Shuffle& n) {
+            const auto& o = std::get<Shuffle>(other);
+            return n.distance == o.distance && n.group == o.group && equal(n.value, o.value);
           },
       },
       a.node);
@@ -212,6 +217,10 @@ ExprPtr map_children(const ExprPtr& expr, const OnExpr& f) {
           [&](const Lane& n) {
             auto vector = map(n.vector);
             return map.changed() ? lane(std::move(vector), n.lane) : expr;
+          },
+          [&](const Shuffle& n) {
+            auto value = map(n.value);
+            return map.changed() ? shuffle(std::move(value), n.distance, n.group) : expr;
           },
       },
       expr->node);

@@ -20,6 +20,8 @@ struct FreshIds {
       var = std::max(var, param.id + 1);
     for (const auto& dim : kernel.grid)
       var = std::max(var, dim.var.id + 1);
+    for (const auto& dim : kernel.threads)
+      var = std::max(var, dim.var.id + 1);
     for (const auto& b : kernel.buffers)
       buffer = std::max(buffer, b->id + 1);
     walk(

@@ -8,6 +8,7 @@
 #include "tc/kernel/fold.h"
 #include "tc/kernel/passes.h"
 #include "tc/kernel/text.h"
+#include "tc/kernel/uniform.h"
 #include "tc/support/check.h"
 
 namespace tc::kernel {
@@ -37,6 +38,11 @@ public:
     for (const auto& dim : kernel_.grid) {
       if (dim.var.type != Type{}) error("grid variable '{}' is not int64", dim.var.name);
       if (dim.extent < 0) error("grid dimension '{}' has extent {}", dim.var.name, dim.extent);
+      define(dim.var);
+    }
+    for (const auto& dim : kernel_.threads) {
+      if (dim.var.type != Type{}) error("thread variable '{}' is not int64", dim.var.name);
+      if (dim.extent < 1) error("thread dimension '{}' has extent {}", dim.var.name, dim.extent);
       define(dim.var);
     }
     if (!kernel_.body) error("the kernel has no body");
@@ -170,6 +176,11 @@ private:
                      expect(e, {n.vector->type.elem, 1}, "a lane");
                      if (n.lane < 0 || n.lane >= n.vector->type.lanes)
                        error("lane {} of {}", n.lane, n.vector->type.lanes);
+                   },
+                   [&](const Shuffle& n) {
+                     expression(n.value);
+                     if (n.value) expect(e, {n.value->type.elem, 1}, "a shuffle");
+                     if (kernel_.threads.empty()) error("a shuffle in a kernel without threads");
                    },
                },
                e->node);
@@ -368,8 +379,11 @@ private:
 
   void allocation(const Alloc& n) {
     if (!n.buffer) return error("an allocation without a buffer");
-    if (n.buffer->space != Space::Local && n.buffer->space != Space::Register)
-      error("local buffer '{}' is neither local nor in registers", n.buffer->name);
+    const Space space = n.buffer->space;
+    if (space != Space::Local && space != Space::Register && space != Space::Shared)
+      error("local buffer '{}' is neither local nor in registers nor shared", n.buffer->name);
+    if (space == Space::Shared && kernel_.threads.empty())
+      error("shared buffer '{}' in a kernel without threads", n.buffer->name);
     if (n.buffer->argument != -1) error("local buffer '{}' is an argument", n.buffer->name);
     for (const auto stride : n.buffer->strides)
       if (stride < 0) error("local buffer '{}' has a negative stride", n.buffer->name);
@@ -387,7 +401,9 @@ private:
 }  // namespace
 
 std::vector<std::string> verify(const Kernel& kernel) {
-  return Verifier(kernel).run();
+  std::vector<std::string> errors = Verifier(kernel).run();
+  if (!errors.empty()) return errors;
+  return divergent_barriers(kernel);
 }
 
 }  // namespace tc::kernel

@@ -68,6 +68,9 @@ Value* Emitter::value(const kernel::ExprPtr& expr) {
           [&](const kernel::Lane& n) -> Value* {
             return lanes_slice(b_, value(n.vector), n.lane, 1);
           },
+          [](const kernel::Shuffle&) -> Value* {
+            unreachable("a task of a CPU kernel has one thread");
+          },
       },
       expr->node);
 }

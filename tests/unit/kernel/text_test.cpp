@@ -27,6 +27,27 @@ std::string round_trip(const std::string& text) {
   return once;
 }
 
+TEST(Text, ThreadsRoundTrip) {
+  const std::string text = R"(kernel block_sum {
+  buffer A float32[128] align 16
+  buffer B float32[1] align 16 writable
+  thread t 128
+  alloc part float32[4] align 4 shared
+  alloc own float32[1] align 4 registers
+  own[0] = A[t]
+  let sum: float32 = own[0] + shuffle(own[0], 16, 32)
+  if (t % 32 == 0) {
+    part[t / 32] = sum
+  }
+  barrier block
+  if (t < 1) {
+    B[0] = part[0] + part[1]
+  }
+}
+)";
+  EXPECT_EQ(round_trip(text), text);
+}
+
 TEST(Text, EveryNodeRoundTrips) {
   const std::string text = R"(kernel everything {
   buffer A float32[4, 64] align 64

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One ill-formed kernel for each rule.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tc/kernel/passes.h"
@@ -177,6 +178,33 @@ TEST_F(VerifyTest, AllocationSpace) {
 TEST_F(VerifyTest, AtomicOperation) {
   EXPECT_EQ(violation(make_stmt(Atomic{ReduceOp::Or, a_, {i()}, one(), nullptr})),
             "atomic 'or' on 'A' of float32");
+}
+
+TEST_F(VerifyTest, BarriersStandInUniformControlFlow) {
+  const Var thread{1, "t", i64()};
+  const StmtPtr barrier = make_stmt(Barrier{"block"});
+  const auto below = [&](ExprPtr condition) {
+    return violation(make_stmt(If{std::move(condition), barrier, nullptr}));
+  };
+  kernel_.threads = {{thread, 32}};
+  EXPECT_EQ(below(binary(BinaryOp::Lt, i(), int_imm(3))), "");
+  EXPECT_THAT(below(binary(BinaryOp::Lt, var_ref(thread), int_imm(3))),
+              testing::HasSubstr("stands below a condition that differs"));
+  // What threads may have written is not the same for all of them.
+  EXPECT_THAT(below(binary(BinaryOp::Lt, load(a_, {int_imm(0)}), one())),
+              testing::HasSubstr("stands below a condition that differs"));
+  const Var loop = var(2, "k");
+  EXPECT_THAT(
+      violation(make_stmt(For{loop, int_imm(0), var_ref(thread), 1, ForKind::Serial, barrier})),
+      testing::HasSubstr("the loop over 'k'"));
+}
+
+TEST_F(VerifyTest, ThreadsOfATask) {
+  EXPECT_EQ(violation(store(raw({DType::Float32, 1}, Shuffle{one(), 1, 32}))),
+            "a shuffle in a kernel without threads");
+  auto shared = buffer(7, -1);
+  shared->space = Space::Shared;
+  EXPECT_EQ(violation(make_stmt(Alloc{shared})), "shared buffer 'A' in a kernel without threads");
 }
 
 }  // namespace
