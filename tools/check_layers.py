@@ -18,6 +18,7 @@ LAYERS = {
     "tile": {"support", "lang", "poly", "kernel"},
     "lower/cpu": {"support", "kernel", "tile"},
     "codegen/llvm": {"support", "kernel", "math"},
+    "codegen/cuda": {"support", "kernel", "math"},
     "runtime/cpu": {"support", "kernel", "math"},
     "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "codegen/llvm", "runtime/cpu", ""},
 }

@@ -7,6 +7,7 @@
 
 #include "tc/codegen/llvm/entry.h"
 #include "tc/codegen/llvm/math.h"
+#include "tc/kernel/aliasing.h"
 #include "tc/kernel/passes.h"
 #include "tc/kernel/seal.h"
 #include "tc/support/check.h"
@@ -54,7 +55,7 @@ Result<std::string, Rejection> emit(const kernel::Plan& plan, const Target& targ
     // Constant register slots and the folding that they allow come with the expansion.
     const kernel::Kernel kernel = kernel::simplify(kernel::unroll(plan.kernels[i]));
     const std::string symbol = jit ? kernel.name : fmt::format("{}.kernel{}", entry_name(plan), i);
-    kernels.push_back(emit_kernel(module, machine, kernel, symbol, alias_groups(plan, i)));
+    kernels.push_back(emit_kernel(module, machine, kernel, symbol, kernel::alias_groups(plan, i)));
   }
   if (!jit) emit_entry(module, machine, plan, kernels);
   check_module(module);

@@ -13,10 +13,6 @@
 
 namespace tc::codegen::native {
 
-/// Which buffers of a kernel may share memory: buffer id -> group. Different groups never do.
-/// Decided by all launches of the kernel.
-std::map<int, int> alias_groups(const kernel::Plan& plan, std::size_t kernel);
-
 /// void K(buffers, ints, task_begin, task_end) of a kernel whose unrolled loops are expanded.
 llvm::Function* emit_kernel(llvm::Module& module, const Machine& machine,
                             const kernel::Kernel& kernel, const std::string& symbol,

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Atomic updates of one element, of every operation and element type: read, combine in the compute
+// type, write, with nothing in between. Where the machine has no instruction for it, a loop
+// exchanges the word that holds the element until nobody came between.
+//
+// The machine's own addition of float32 in global memory takes subnormal numbers for zero.
+#pragma once
+
+#include "tc/codegen/cuda/device/arithmetic.cuh"
+#include "tc/codegen/cuda/device/memory.cuh"
+
+namespace tc {
+
+struct add_operation {
+  template <class V>
+  TC_DEVICE static V combine(V a, V b) {
+    if constexpr (is_floating<V>) return a + b;
+    else return wrap_add(a, b);
+  }
+};
+struct mul_operation {
+  template <class V>
+  TC_DEVICE static V combine(V a, V b) {
+    if constexpr (is_floating<V>) return a * b;
+    else return wrap_mul(a, b);
+  }
+};
+struct min_operation {
+  template <class V>
+  TC_DEVICE static V combine(V a, V b) {
+    return min(a, b);
+  }
+};
+struct max_operation {
+  template <class V>
+  TC_DEVICE static V combine(V a, V b) {
+    return max(a, b);
+  }
+};
+struct and_operation {
+  template <class V>
+  TC_DEVICE static V combine(V a, V b) {
+    return static_cast<V>(a & b);
+  }
+};
+struct or_operation {
+  template <class V>
+  TC_DEVICE static V combine(V a, V b) {
+    return static_cast<V>(a | b);
+  }
+};
+
+/// The bits of an element after the update, given those before.
+template <class Operation, class T>
+TC_DEVICE unsigned_of<T> updated_bits(unsigned_of<T> bits, value_of<T> operand) {
+  union {
+    unsigned_of<T> bits;
+    T element;
+  } both;
+  both.bits = bits;
+  both.element = storage<T>::encode(Operation::combine(storage<T>::decode(both.element), operand));
+  return both.bits;
+}
+
+#if defined(__CUDACC__)
+
+/// Exchanges `width` bits from bit `first` of a word for update(these bits).
+template <class Update>
+TC_DEVICE void exchange_bits(uint32* word, uint32 first, uint32 width, Update update) {
+  const uint32 mask = (width == 32 ? 0xffffffffu : (1u << width) - 1u) << first;
+  uint32 seen = *const_cast<volatile uint32*>(word);
+  while (true) {
+    const uint32 next = (seen & ~mask) | ((update((seen & mask) >> first) << first) & mask);
+    if (next == seen) return;
+    const uint32 found = atomicCAS(word, seen, next);
+    if (found == seen) return;
+    seen = found;
+  }
+}
+template <class Update>
+TC_DEVICE void exchange_double_word(uint64* word, Update update) {
+  uint64 seen = *const_cast<volatile uint64*>(word);
+  while (true) {
+    const uint64 next = update(seen);
+    if (next == seen) return;
+    const uint64 found = atomicCAS(word, seen, next);
+    if (found == seen) return;
+    seen = found;
+  }
+}
+
+template <class Operation, class T>
+TC_DEVICE void atomic_update(T* at, value_of<T> operand) {
+  constexpr bool is_int = is_same<T, int> || is_same<T, uint32>;
+  constexpr bool is_long = is_same<T, int64> || is_same<T, uint64>;
+  if constexpr (is_same<Operation, add_operation> && (is_floating<T> || is_int)) {
+    atomicAdd(at, operand);
+  } else if constexpr (is_same<Operation, add_operation> && is_long) {
+    atomicAdd(reinterpret_cast<uint64*>(at), static_cast<uint64>(operand));
+  } else if constexpr (is_same<Operation, min_operation> && (is_int || is_long)) {
+    atomicMin(at, operand);
+  } else if constexpr (is_same<Operation, max_operation> && (is_int || is_long)) {
+    atomicMax(at, operand);
+  } else if constexpr (sizeof(T) == 8) {
+    exchange_double_word(reinterpret_cast<uint64*>(at),
+                         [&](uint64 bits) { return updated_bits<Operation, T>(bits, operand); });
+  } else {
+    const auto place = reinterpret_cast<uint64>(at);
+    exchange_bits(reinterpret_cast<uint32*>(place & ~uint64{3}),
+                  static_cast<uint32>(place & 3) * 8, 8 * sizeof(T), [&](uint32 bits) {
+                    return static_cast<uint32>(updated_bits<Operation, T>(
+                        static_cast<unsigned_of<T>>(bits), operand));
+                  });
+  }
+}
+
+template <class Operation, class T>
+TC_DEVICE void atomic_update_nibble(T* byte, uint32 shift, int operand) {
+  const auto place = reinterpret_cast<uint64>(byte);
+  exchange_bits(reinterpret_cast<uint32*>(place & ~uint64{3}),
+                static_cast<uint32>(place & 3) * 8 + shift, 4, [&](uint32 bits) {
+                  const int old = storage<T>::decode(static_cast<uint8>(bits));
+                  return uint32{storage<T>::encode(Operation::combine(old, operand))};
+                });
+}
+
+#else
+
+template <class Operation, class T>
+void atomic_update(T* at, value_of<T> operand, int line) {
+  emulation::device::atomic_begin(at, sizeof(T), line);
+  const auto bits = updated_bits<Operation, T>(same_bits<unsigned_of<T>>(*at), operand);
+  *at = same_bits<T>(bits);
+  emulation::device::atomic_end();
+}
+
+template <class Operation, class T>
+void atomic_update_nibble(T* byte, uint32 shift, int operand, int line) {
+  emulation::device::atomic_begin(byte, 1, line);
+  const int old = storage<T>::decode(static_cast<uint8>((byte->byte >> shift) & 15));
+  const uint32 next = storage<T>::encode(Operation::combine(old, operand));
+  byte->byte = static_cast<uint8>((byte->byte & ~(15u << shift)) | next << shift);
+  emulation::device::atomic_end();
+}
+
+#endif
+
+template <class Operation, class Base, class Offset>
+TC_DEVICE void atomic(Base&& base, Offset offset, value_of<element_of<Base>> operand TC_CALLER) {
+  using T = element_of<Base>;
+  if constexpr (is_packed<T>)
+    atomic_update_nibble<Operation>(address(base) + (offset >> 1),
+                                    static_cast<uint32>(offset & 1) * 4, operand TC_CALLER_LINE);
+  else
+    atomic_update<Operation>(address(base) + offset, operand TC_CALLER_LINE);
+}
+
+// atomic_add(C, offset, x): one element. With vectors: lane after lane, those of the mask.
+#define TC_ATOMIC(name)                                                                            \
+  template <class Base, class Offset>                                                              \
+  TC_DEVICE void atomic_##name(Base&& base, Offset offset,                                         \
+                               value_of<element_of<Base>> operand TC_CALLER) {                     \
+    atomic<name##_operation>(base, offset, operand TC_CALLER_LINE);                                \
+  }                                                                                                \
+  template <class Base, class Offset, int N>                                                       \
+  TC_DEVICE void atomic_##name(Base&& base, const vec<Offset, N>& offsets,                         \
+                               const vec<value_of<element_of<Base>>, N>& operand TC_CALLER) {      \
+    for (int i = 0; i < N; ++i)                                                                    \
+      atomic<name##_operation>(base, offsets[i], operand[i] TC_CALLER_LINE);                       \
+  }                                                                                                \
+  template <class Base, class Offset, int N>                                                       \
+  TC_DEVICE void atomic_##name(Base&& base, const vec<Offset, N>& offsets,                         \
+                               const vec<value_of<element_of<Base>>, N>& operand,                  \
+                               const vec<bool, N>& mask TC_CALLER) {                               \
+    for (int i = 0; i < N; ++i)                                                                    \
+      if (mask[i]) atomic<name##_operation>(base, offsets[i], operand[i] TC_CALLER_LINE);          \
+  }
+TC_ATOMIC(add)
+TC_ATOMIC(mul)
+TC_ATOMIC(min)
+TC_ATOMIC(max)
+TC_ATOMIC(and)
+TC_ATOMIC(or)
+#undef TC_ATOMIC
+
+}  // namespace tc
