@@ -2,14 +2,10 @@
 //
 // The builtins of the language for float and double, and lane by lane for vectors of them. On the
 // device they are the functions of CUDA, whose accuracy the CUDA C++ Programming Guide tabulates;
-// on the host those of the CPU target (tc/math/scalar.h).
+// on the host those of the CPU target (tc/math/scalar.h, to be linked with the text).
 #pragma once
 
 #include "tc/codegen/cuda/device/arithmetic.cuh"
-
-#if !defined(__CUDACC__)
-#include "tc/math/scalar.h"
-#endif
 
 namespace tc {
 
@@ -25,6 +21,8 @@ namespace tc {
   TC_FUNCTION(name, ::name##f, ::name, parameters, arguments)
 #else
 #define TC_LIBRARY(name, parameters, arguments)                                                    \
+  extern "C" float tc_math_##name##_f32 parameters(float);                                         \
+  extern "C" double tc_math_##name##_f64 parameters(double);                                       \
   inline float name parameters(float) {                                                            \
     return tc_math_##name##_f32 arguments;                                                         \
   }                                                                                                \
