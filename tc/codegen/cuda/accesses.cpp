@@ -118,11 +118,11 @@ Emitter::Place Emitter::place(const kernel::Buffer& buffer, const std::vector<Ex
   const std::int64_t factor = factor_of(base);
   if (bits(buffer.type) == 4) {
     // A whole byte only where the element is known to begin one.
-    at.alignment = factor % 2 != 0 ? 0 : power_of_two_part(std::gcd(base_alignment(buffer), factor / 2));
+    at.alignment =
+        factor % 2 != 0 ? 0 : power_of_two_part(std::gcd(base_alignment(buffer), factor / 2));
   } else {
     at.alignment = power_of_two_part(
-        std::gcd(base_alignment(buffer),
-                 power_of_two_part(factor) * storage_size(buffer.type)));
+        std::gcd(base_alignment(buffer), power_of_two_part(factor) * storage_size(buffer.type)));
   }
   at.alignment = std::min(at.alignment, kWidestAccess);
   return at;

@@ -21,7 +21,19 @@
 namespace tc::codegen::cuda {
 
 /// How tightly an expression binds; operands that bind less get parentheses.
-enum class Binding { Ternary, Or, And, BitAnd, Equality, Order, Shift, Sum, Product, Prefix, Whole };
+enum class Binding {
+  Ternary,
+  Or,
+  And,
+  BitAnd,
+  Equality,
+  Order,
+  Shift,
+  Sum,
+  Product,
+  Prefix,
+  Whole
+};
 
 /// An expression of C++.
 struct Text {
@@ -55,9 +67,7 @@ public:
   // ---- what is in scope ----
   /// A variable and how the text spells it; `is_int`: its type in the text is int.
   void define(const kernel::Var& var, const std::string& name, bool is_int);
-  void define(const kernel::Buffer& buffer, const std::string& name) {
-    buffers_[buffer.id] = name;
-  }
+  void define(const kernel::Buffer& buffer, const std::string& name) { buffers_[buffer.id] = name; }
   const std::string& name_of(const kernel::Buffer& buffer) const;
   const kernel::Facts& facts() const { return facts_; }
 

@@ -146,10 +146,10 @@ Text Emitter::literal(std::int64_t value, DType type) const {
   const Binding binding = value < 0 ? Binding::Prefix : Binding::Whole;
   switch (type) {
   case DType::Bool: return {value != 0 ? "true" : "false", Binding::Whole, type};
-  case DType::UInt32: return {fmt::format("{}u", static_cast<std::uint32_t>(value)),
-                              Binding::Whole, type};
-  case DType::UInt64: return {fmt::format("{}ull", static_cast<std::uint64_t>(value)),
-                              Binding::Whole, type};
+  case DType::UInt32:
+    return {fmt::format("{}u", static_cast<std::uint32_t>(value)), Binding::Whole, type};
+  case DType::UInt64:
+    return {fmt::format("{}ull", static_cast<std::uint64_t>(value)), Binding::Whole, type};
   default: break;
   }
   if (value > kIntMin && value <= kIntMax) return {std::to_string(value), binding, DType::Int32};
@@ -167,7 +167,8 @@ Text Emitter::float_literal(double value, DType type) const {
     return {fmt::format("{}tc::infinity<{}>()", value < 0 ? "-" : "", name),
             value < 0 ? Binding::Prefix : Binding::Whole, type};
   // The shortest decimal number that reads back as the same value.
-  std::string text = single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  std::string text =
+      single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   if (single) text += "f";
   return {text, std::signbit(value) ? Binding::Prefix : Binding::Whole, type};
@@ -230,8 +231,8 @@ Text Emitter::unary_text(const kernel::Unary& n, const ExprPtr& expr) {
   if (is_float(elem)) return prefixed("-");
   // The range is the whole type where the result may wrap.
   const kernel::Interval range = facts_.range(expr);
-  const bool exact = elem != DType::UInt32 && elem != DType::UInt64 &&
-                     range != kernel::full_interval(elem);
+  const bool exact =
+      elem != DType::UInt32 && elem != DType::UInt64 && range != kernel::full_interval(elem);
   if (elem == DType::Int64 && operand.elem == DType::Int32 && !is_int_range(range))
     operand = widened(std::move(operand));
   if (exact) return prefixed("-");
@@ -269,8 +270,7 @@ Text Emitter::binary_text(const kernel::Binary& n, const ExprPtr& expr) {
     if (expr->type.lanes > 1) unify(left, right);
     return infix(left, operator_text(n.op), binding_of(n.op), right, DType::Bool);
   case BinaryOp::And:
-  case BinaryOp::Or:
-    return infix(left, operator_text(n.op), binding_of(n.op), right, DType::Bool);
+  case BinaryOp::Or: return infix(left, operator_text(n.op), binding_of(n.op), right, DType::Bool);
   }
   unreachable("binary operation");
 }
@@ -340,8 +340,8 @@ Text Emitter::select_text(const kernel::Select& n) {
   const int lanes = std::max(if_true.lanes, if_false.lanes);
   if (condition.lanes > 1 || lanes > 1) {
     const auto all_lanes = std::max(lanes, condition.lanes);
-    return function("tc::select",
-                    {value(n.condition, all_lanes), if_true, if_false}, if_true.elem, all_lanes);
+    return function("tc::select", {value(n.condition, all_lanes), if_true, if_false}, if_true.elem,
+                    all_lanes);
   }
   return {fmt::format("{} ? {} : {}", wrapped(condition, Binding::Or),
                       wrapped(if_true, Binding::Or), wrapped(if_false, Binding::Or)),

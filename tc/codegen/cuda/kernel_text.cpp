@@ -47,7 +47,8 @@ Uses uses_of(const kernel::Kernel& kernel) {
                             std::holds_alternative<kernel::Atomic>(stmt.node);
       },
       [&](const kernel::Expr& expr) {
-        if (const auto* ref = std::get_if<kernel::VarRef>(&expr.node)) uses.vars.insert(ref->var.id);
+        if (const auto* ref = std::get_if<kernel::VarRef>(&expr.node))
+          uses.vars.insert(ref->var.id);
         if (const auto* load = std::get_if<kernel::Load>(&expr.node))
           uses.loaded.insert(load->buffer->id);
       });
@@ -152,19 +153,19 @@ private:
     } else {
       const bool rows = shape.blocks[1] > 1;
       const std::string task = identifiers_.unique("task");
-      emitter_.line(
-          rows ? fmt::format("const tc::int64 {} = tc::block_index<0>() + tc::int64({}) * "
-                             "tc::block_index<1>();",
-                             task, shape.blocks[0])
-               : fmt::format("const int {} = tc::block_index<0>();", task));
+      emitter_.line(rows
+                        ? fmt::format("const tc::int64 {} = tc::block_index<0>() + tc::int64({}) * "
+                                      "tc::block_index<1>();",
+                                      task, shape.blocks[0])
+                        : fmt::format("const int {} = tc::block_index<0>();", task));
       if (rows) emitter_.line(fmt::format("if ({} >= {}ll) return;", task, shape.tasks));
       digits(grid, task, rows);
     }
     if (kernel_.threads.size() == 1)
       return position(kernel_.threads[0].var, "tc::thread_index()", true);
-    const bool used = std::any_of(
-        kernel_.threads.begin(), kernel_.threads.end(),
-        [&](const kernel::GridDim& dim) { return uses_.vars.count(dim.var.id) != 0; });
+    const bool used =
+        std::any_of(kernel_.threads.begin(), kernel_.threads.end(),
+                    [&](const kernel::GridDim& dim) { return uses_.vars.count(dim.var.id) != 0; });
     if (!used) return;
     const std::string thread = identifiers_.unique("thread_number");
     emitter_.line(fmt::format("const int {} = tc::thread_index();", thread));

@@ -100,8 +100,8 @@ void Emitter::loop(const kernel::For& n) {
   const std::string counter = may_wrap ? identifiers_.unique(n.var.name + "_wide") : name;
   const std::string type =
       may_wrap || !is_int ? value_type({may_wrap ? DType::Int64 : elem, 1}) : "int";
-  const std::string step = n.step == 1 ? fmt::format("++{}", counter)
-                                       : fmt::format("{} += {}", counter, n.step);
+  const std::string step =
+      n.step == 1 ? fmt::format("++{}", counter) : fmt::format("{} += {}", counter, n.step);
   line(fmt::format("for ({} {} = {}; {} < {}; {}) {{", type, counter, lo.code, counter,
                    wrapped(hi, Binding::Shift), step));
   indent();

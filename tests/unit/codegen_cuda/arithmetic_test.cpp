@@ -105,17 +105,20 @@ void check_integers(DType type) {
   std::vector<std::string> kernels;
   const auto add = [&](const std::string& text, int lanes) {
     const std::string index = lanes == 1 ? "i" : fmt::format("ramp(i * {0}, 1, {0})", lanes);
-    const std::string expr = fmt::format(fmt::runtime(text), "X[" + index + "]", "Y[" + index + "]");
-    kernels.push_back(fmt::format("kernel k {{\n buffer X {0}[{1}] align 8\n buffer Y {0}[{1}] align "
-                                  "8\n buffer Z {0}[{1}] align 8 writable\n grid i {2}\n Z[{3}] = "
-                                  "{4}\n}}\n",
-                                  name(type), n, n / static_cast<std::size_t>(lanes), index, expr));
+    const std::string expr =
+        fmt::format(fmt::runtime(text), "X[" + index + "]", "Y[" + index + "]");
+    kernels.push_back(
+        fmt::format("kernel k {{\n buffer X {0}[{1}] align 8\n buffer Y {0}[{1}] align "
+                    "8\n buffer Z {0}[{1}] align 8 writable\n grid i {2}\n Z[{3}] = "
+                    "{4}\n}}\n",
+                    name(type), n, n / static_cast<std::size_t>(lanes), index, expr));
   };
   for (const int lanes : {1, 4})
     for (const auto& operation : operations)
       add(operation.text, lanes);
   const auto constant = [&](const std::string& divisor, int lanes) {
-    return lanes == 1 ? divisor + suffix : fmt::format("broadcast({}{}, {})", divisor, suffix, lanes);
+    return lanes == 1 ? divisor + suffix
+                      : fmt::format("broadcast({}{}, {})", divisor, suffix, lanes);
   };
   for (const int lanes : {1, 4})
     for (const auto& divisor : divisors) {
@@ -130,7 +133,8 @@ void check_integers(DType type) {
     std::vector<T> z(n);
     expect_runs(batch, k++, {argument(xs), argument(ys), argument(z)});
     for (std::size_t i = 0; i < n; ++i)
-      ASSERT_EQ(z[i], reference(x[i], y[i])) << name(type) << " " << what << " of " << x[i] << ", " << y[i];
+      ASSERT_EQ(z[i], reference(x[i], y[i]))
+          << name(type) << " " << what << " of " << x[i] << ", " << y[i];
   };
   for (int way = 0; way < 2; ++way)
     for (const auto& operation : operations)
@@ -143,17 +147,35 @@ void check_integers(DType type) {
     }
 }
 
-TEST(Arithmetic, Int32) { check_integers<std::int32_t>(DType::Int32); }
-TEST(Arithmetic, Int64) { check_integers<std::int64_t>(DType::Int64); }
-TEST(Arithmetic, UInt32) { check_integers<std::uint32_t>(DType::UInt32); }
-TEST(Arithmetic, UInt64) { check_integers<std::uint64_t>(DType::UInt64); }
+TEST(Arithmetic, Int32) {
+  check_integers<std::int32_t>(DType::Int32);
+}
+TEST(Arithmetic, Int64) {
+  check_integers<std::int64_t>(DType::Int64);
+}
+TEST(Arithmetic, UInt32) {
+  check_integers<std::uint32_t>(DType::UInt32);
+}
+TEST(Arithmetic, UInt64) {
+  check_integers<std::uint64_t>(DType::UInt64);
+}
 
 template <class T>
 void check_floats(DType type) {
   const T inf = std::numeric_limits<T>::infinity();
   const T nan = std::numeric_limits<T>::quiet_NaN();
-  const std::vector<T> values = {0, T(-0.0), 1, -1, T(1.5), T(-2.5), inf, -inf, nan,
-                                 std::numeric_limits<T>::max(), std::numeric_limits<T>::denorm_min(), 3};
+  const std::vector<T> values = {0,
+                                 T(-0.0),
+                                 1,
+                                 -1,
+                                 T(1.5),
+                                 T(-2.5),
+                                 inf,
+                                 -inf,
+                                 nan,
+                                 std::numeric_limits<T>::max(),
+                                 std::numeric_limits<T>::denorm_min(),
+                                 3};
   std::vector<T> x, y;
   for (const T a : values)
     for (const T b : values) {
@@ -199,25 +221,32 @@ void check_floats(DType type) {
   }
 }
 
-TEST(Arithmetic, Float32) { check_floats<float>(DType::Float32); }
-TEST(Arithmetic, Float64) { check_floats<double>(DType::Float64); }
+TEST(Arithmetic, Float32) {
+  check_floats<float>(DType::Float32);
+}
+TEST(Arithmetic, Float64) {
+  check_floats<double>(DType::Float64);
+}
 
 TEST(Arithmetic, ReductionsTakeHalvesInTurn) {
   std::vector<std::string> kernels;
   const char* operations[] = {"add", "mul", "min", "max"};
   for (const int lanes : {2, 4, 8, 16})
     for (const char* operation : operations)
-      kernels.push_back(fmt::format("kernel k {{\n buffer X float32[16] align 16\n buffer Z float32[2] "
-                                    "writable\n Z[0] = reduce_{1}(X[ramp(0, 1, {0})])\n Z[1] = "
-                                    "lane(X[ramp(0, 1, {0})], 1)\n}}\n",
-                                    lanes, operation));
-  kernels.push_back("kernel k {\n buffer X float32[16] align 16\n buffer Z bool[2] writable\n Z[0] = "
-                    "reduce_and(X[ramp(0, 1, 8)] > broadcast(0.0f, 8))\n Z[1] = reduce_or(X[ramp(8, "
-                    "1, 8)] > broadcast(0.0f, 8))\n}\n");
+      kernels.push_back(
+          fmt::format("kernel k {{\n buffer X float32[16] align 16\n buffer Z float32[2] "
+                      "writable\n Z[0] = reduce_{1}(X[ramp(0, 1, {0})])\n Z[1] = "
+                      "lane(X[ramp(0, 1, {0})], 1)\n}}\n",
+                      lanes, operation));
+  kernels.push_back(
+      "kernel k {\n buffer X float32[16] align 16\n buffer Z bool[2] writable\n Z[0] = "
+      "reduce_and(X[ramp(0, 1, 8)] > broadcast(0.0f, 8))\n Z[1] = reduce_or(X[ramp(8, "
+      "1, 8)] > broadcast(0.0f, 8))\n}\n");
   const Batch batch(kernels);
   std::vector<float> x(16);
   for (int i = 0; i < 16; ++i)
-    x[static_cast<std::size_t>(i)] = 1.0f + 0.37f * static_cast<float>((i * 7) % 16) * (i % 5 == 0 ? -1 : 1);
+    x[static_cast<std::size_t>(i)] =
+        1.0f + 0.37f * static_cast<float>((i * 7) % 16) * (i % 5 == 0 ? -1 : 1);
   std::size_t k = 0;
   for (const int lanes : {2, 4, 8, 16}) {
     for (int operation = 0; operation < 4; ++operation) {
@@ -256,11 +285,13 @@ TEST(Arithmetic, Builtins) {
         std::string args;
         for (int a = 0; a < function.arity; ++a)
           args += fmt::format("{}X[{}, {}]", a == 0 ? "" : ", ",
-                              lanes == 1 ? std::to_string(a) : fmt::format("broadcast({}, 2)", a), index);
-        kernels.push_back(fmt::format("kernel k {{\n buffer X {0}[4, 64] align 8\n buffer Z {1}[64] "
-                                      "align 8 writable\n grid i {2}\n Z[{3}] = {4}{5}({6})\n}}\n",
-                                      type, function.returns_bool ? "bool" : type, 64 / lanes, index,
-                                      function.name, function.returns_bool ? "<bool>" : "", args));
+                              lanes == 1 ? std::to_string(a) : fmt::format("broadcast({}, 2)", a),
+                              index);
+        kernels.push_back(
+            fmt::format("kernel k {{\n buffer X {0}[4, 64] align 8\n buffer Z {1}[64] "
+                        "align 8 writable\n grid i {2}\n Z[{3}] = {4}{5}({6})\n}}\n",
+                        type, function.returns_bool ? "bool" : type, 64 / lanes, index,
+                        function.name, function.returns_bool ? "<bool>" : "", args));
       }
     }
   }
@@ -269,7 +300,8 @@ TEST(Arithmetic, Builtins) {
   const auto run = [&]<class T>(const math::ScalarFunction& function, T) {
     std::vector<T> x(256);
     for (std::size_t i = 0; i < x.size(); ++i)
-      x[i] = static_cast<T>(std::ldexp(static_cast<double>(i * 37 % 256) / 100.0 - 1.2, static_cast<int>(i % 4)));
+      x[i] = static_cast<T>(
+          std::ldexp(static_cast<double>(i * 37 % 256) / 100.0 - 1.2, static_cast<int>(i % 4)));
     x[5] = std::numeric_limits<T>::infinity();
     x[6] = std::numeric_limits<T>::quiet_NaN();
     void* address = sizeof(T) == 4 ? function.f32 : function.f64;
@@ -285,8 +317,9 @@ TEST(Arithmetic, Builtins) {
         }
         const T expected = function.arity == 1   ? reinterpret_cast<T (*)(T)>(address)(a)
                            : function.arity == 2 ? reinterpret_cast<T (*)(T, T)>(address)(a, b)
-                           : function.arity == 3 ? reinterpret_cast<T (*)(T, T, T)>(address)(a, b, c)
-                                                 : reinterpret_cast<T (*)(T, T, T, T)>(address)(a, b, c, d);
+                           : function.arity == 3
+                               ? reinterpret_cast<T (*)(T, T, T)>(address)(a, b, c)
+                               : reinterpret_cast<T (*)(T, T, T, T)>(address)(a, b, c, d);
         // The sigmoid is one formula in the type itself here, and by way of float64 there.
         if (std::isnan(expected))
           EXPECT_TRUE(std::isnan(z[i])) << function.name << " of " << a;
@@ -304,7 +337,8 @@ TEST(Arithmetic, Builtins) {
 }
 
 TEST(Arithmetic, UnknownBuiltinIsRefused) {
-  kernel::Plan plan = single_launch("kernel k {\n buffer X float32[1] writable\n X[0] = frob(1.0f)\n}\n");
+  kernel::Plan plan =
+      single_launch("kernel k {\n buffer X float32[1] writable\n X[0] = frob(1.0f)\n}\n");
   const auto source = codegen::cuda::emit(plan, cuda_target(), {});
   ASSERT_FALSE(source);
   EXPECT_EQ(source.error().kind, RejectionKind::Unsupported);

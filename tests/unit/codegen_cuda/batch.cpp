@@ -62,7 +62,9 @@ Batch::Batch(const std::vector<std::string>& kernels) {
   for (const auto& header : codegen::cuda::device_headers())
     headers.push_back({std::string(header.name), std::string(header.text)});
   auto module = emulation::HostModule::compile(
-      texts, headers, {TC_HOST_COMPILER, {"-Wno-unknown-pragmas", "-Wl,--whole-archive", TC_MATH_LIBRARY, "-Wl,--no-whole-archive"}});
+      texts, headers,
+      {TC_HOST_COMPILER,
+       {"-Wno-unknown-pragmas", "-Wl,--whole-archive", TC_MATH_LIBRARY, "-Wl,--no-whole-archive"}});
   if (!module) throw InternalError(module.error().message.substr(0, 4000), __FILE__, __LINE__);
   module_ = *module;
 }

@@ -20,7 +20,8 @@ namespace tc::test {
 Target cuda_target();
 /// Parses and verifies, failing the test on an error; a plan of one launch. Read-only buffers are
 /// inputs, the others outputs. `int_values` for its integer parameters.
-kernel::Plan single_launch(const std::string& text, const std::vector<std::int64_t>& int_values = {});
+kernel::Plan single_launch(const std::string& text,
+                           const std::vector<std::int64_t>& int_values = {});
 codegen::cuda::Source emitted(const std::string& text);
 /// The function itself, without comment and includes.
 std::string function_text(const std::string& text);

@@ -26,25 +26,29 @@ struct Pattern {
   int first, step;
 };
 constexpr Pattern kPatterns[] = {
-    {"ramp(3, 1, 8)", 3, 1},   {"ramp(8, 1, 8)", 8, 1},   {"ramp(20, -1, 8)", 20, -1},
-    {"ramp(5, 3, 8)", 5, 3},   {"ramp(63, -2, 8)", 63, -2}, {"ramp(0, 9, 8)", 0, 9},
+    {"ramp(3, 1, 8)", 3, 1}, {"ramp(8, 1, 8)", 8, 1},     {"ramp(20, -1, 8)", 20, -1},
+    {"ramp(5, 3, 8)", 5, 3}, {"ramp(63, -2, 8)", 63, -2}, {"ramp(0, 9, 8)", 0, 9},
     {"ramp(4, 1, 8)", 4, 1},
 };
 
 TEST(Memory, PatternsOfVectors) {
   std::vector<std::string> kernels;
   for (const auto& p : kPatterns) {
-    kernels.push_back(fmt::format("kernel p {{\n buffer X float32[72] align 16\n buffer Z float32[8] "
-                                  "align 4 writable\n Z[ramp(0, 1, 8)] = X[{}]\n}}\n",
-                                  p.index));
-    kernels.push_back(fmt::format("kernel p {{\n buffer X float32[8] align 4\n buffer Z float32[72] "
-                                  "align 16 writable\n Z[{}] = X[ramp(0, 1, 8)]\n}}\n",
-                                  p.index));
+    kernels.push_back(
+        fmt::format("kernel p {{\n buffer X float32[72] align 16\n buffer Z float32[8] "
+                    "align 4 writable\n Z[ramp(0, 1, 8)] = X[{}]\n}}\n",
+                    p.index));
+    kernels.push_back(
+        fmt::format("kernel p {{\n buffer X float32[8] align 4\n buffer Z float32[72] "
+                    "align 16 writable\n Z[{}] = X[ramp(0, 1, 8)]\n}}\n",
+                    p.index));
   }
-  kernels.push_back("kernel p {\n buffer X float32[72]\n buffer Z float32[8] writable\n Z[ramp(0, 1, "
-                    "8)] = X[broadcast(7, 8)]\n}\n");
-  kernels.push_back("kernel p {\n buffer I int32[8]\n buffer X float32[72]\n buffer Z float32[8] "
-                    "writable\n Z[I[ramp(0, 1, 8)]] = X[I[ramp(0, 1, 8)] * broadcast(2i32, 8)]\n}\n");
+  kernels.push_back(
+      "kernel p {\n buffer X float32[72]\n buffer Z float32[8] writable\n Z[ramp(0, 1, "
+      "8)] = X[broadcast(7, 8)]\n}\n");
+  kernels.push_back(
+      "kernel p {\n buffer I int32[8]\n buffer X float32[72]\n buffer Z float32[8] "
+      "writable\n Z[I[ramp(0, 1, 8)]] = X[I[ramp(0, 1, 8)] * broadcast(2i32, 8)]\n}\n");
   const Batch batch(kernels);
   for (std::size_t p = 0; p < std::size(kPatterns); ++p) {
     auto x = numbers(72);
@@ -87,7 +91,8 @@ TEST(Memory, MaskedLanesTouchNothing) {
   for (const auto& [type, n, index] : cases)
     kernels.push_back(fmt::format(
         "kernel p {{\n buffer X {0}[{1}] align 16\n buffer Z {0}[{1}] align 16 writable\n buffer W "
-        "float32[16] writable\n grid i 2\n let inside = {2} < broadcast({1}, 8)\n Z[{2}]?(inside) = "
+        "float32[16] writable\n grid i 2\n let inside = {2} < broadcast({1}, 8)\n Z[{2}]?(inside) "
+        "= "
         "X[{2}]?(inside)\n W[{2}] = float32(X[{2}]?(inside, broadcast({3}, 8)))\n}}\n",
         type, std::max(n, 1), index, type[0] == 'f' ? "42.0f" : "42i32"));
   kernels.push_back("kernel p {\n buffer X float32[3]\n buffer Z float32[3] writable\n grid i 8\n "
@@ -96,7 +101,10 @@ TEST(Memory, MaskedLanesTouchNothing) {
   for (std::size_t k = 0; k < cases.size(); ++k) {
     const auto& [type, n, index] = cases[k];
     const int size = std::max(n, 1);
-    const int bytes = type == "float32" ? 4 * size : type == "float16" ? 2 * size : type == "int8" ? size : (size + 1) / 2;
+    const int bytes = type == "float32"   ? 4 * size
+                      : type == "float16" ? 2 * size
+                      : type == "int8"    ? size
+                                          : (size + 1) / 2;
     // The kernel's condition is on the extent, which is 1 for the empty case too.
     std::vector<std::uint8_t> x(static_cast<std::size_t>(bytes)), z(x.size());
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -239,9 +247,12 @@ TEST(Memory, LoopsAndConditions) {
   std::vector<std::int32_t> n = {0, 7, 40, 13}, z(256, 0), expected(256, 0);
   int count = 0;
   for (int i = 0; i < 4; ++i)
-    for (int j = n[static_cast<std::size_t>(i)] / 2; j < std::min(n[static_cast<std::size_t>(i)], 20); j += 3) {
-      if (j % 2 == 0) expected[static_cast<std::size_t>(i * 64 + j)] = j;
-      else ++count;
+    for (int j = n[static_cast<std::size_t>(i)] / 2;
+         j < std::min(n[static_cast<std::size_t>(i)], 20); j += 3) {
+      if (j % 2 == 0)
+        expected[static_cast<std::size_t>(i * 64 + j)] = j;
+      else
+        ++count;
     }
   expected[255] = count + 300 + 4000;
   expect_runs(batch, 0, {argument(n), argument(z)});
@@ -259,12 +270,13 @@ TEST(Memory, AtomicUpdates) {
     for (int op = 0; op < 4; ++op) {
       cases.emplace_back(type, op);
       const bool vector = (t + op) % 2 == 0;
-      kernels.push_back(fmt::format(
-          "kernel a {{\n buffer X {1}[16]\n buffer Z {0}[4] align 8 writable\n grid i {3}\n atomic {2} "
-          "Z[{4}]?({4} != {5}) = X[{6}]\n}}\n",
-          name(type), name(compute_type(type)), operations[op], vector ? 4 : 16,
-          vector ? "ramp(0, 1, 4)" : "i % 4", vector ? "broadcast(3, 4)" : "3",
-          vector ? "ramp(4 * i, 1, 4)" : "i"));
+      kernels.push_back(fmt::format("kernel a {{\n buffer X {1}[16]\n buffer Z {0}[4] align 8 "
+                                    "writable\n grid i {3}\n atomic {2} "
+                                    "Z[{4}]?({4} != {5}) = X[{6}]\n}}\n",
+                                    name(type), name(compute_type(type)), operations[op],
+                                    vector ? 4 : 16, vector ? "ramp(0, 1, 4)" : "i % 4",
+                                    vector ? "broadcast(3, 4)" : "3",
+                                    vector ? "ramp(4 * i, 1, 4)" : "i"));
     }
   }
   const Batch batch(kernels);
@@ -297,7 +309,8 @@ TEST(Memory, AtomicUpdates) {
                    : op == 1 ? expected * given(i)
                    : op == 2 ? std::min(expected, given(i))
                              : std::max(expected, given(i));
-      const double wrapped = is_integer(type) ? static_cast<double>(wrap_to(type, expected)) : expected;
+      const double wrapped =
+          is_integer(type) ? static_cast<double>(wrap_to(type, expected)) : expected;
       EXPECT_EQ(decoded(type, element(type, z, slot)), wrapped)
           << name(type) << " " << operations[op] << " slot " << slot;
     }
@@ -305,9 +318,10 @@ TEST(Memory, AtomicUpdates) {
 }
 
 TEST(Memory, AtomicMinimaPropagateNaN) {
-  const Batch batch({"kernel a {\n buffer X float32[8]\n buffer Z float32[2] writable\n buffer F bool[2] "
-                     "writable\n grid i 8\n atomic min Z[0] = X[i]\n atomic max Z[1] = X[i]\n atomic or "
-                     "F[0] = X[i] > 6.0f\n atomic and F[1] = X[i] > 0.0f\n}\n"});
+  const Batch batch(
+      {"kernel a {\n buffer X float32[8]\n buffer Z float32[2] writable\n buffer F bool[2] "
+       "writable\n grid i 8\n atomic min Z[0] = X[i]\n atomic max Z[1] = X[i]\n atomic or "
+       "F[0] = X[i] > 6.0f\n atomic and F[1] = X[i] > 0.0f\n}\n"});
   std::vector<float> x = {3, 1, 4, 1, 5, 9, 2, 6}, z = {2, 2};
   std::vector<std::uint8_t> f = {0, 1};
   expect_runs(batch, 0, {argument(x), argument(z), argument(f)});

@@ -19,9 +19,10 @@
 namespace tc::test {
 namespace {
 
-constexpr DType kNarrow[] = {DType::Bool,    DType::Int8,         DType::Int16,      DType::UInt8,
-                             DType::UInt16,  DType::Float16,      DType::BFloat16,   DType::Float8E4M3FN,
-                             DType::Float8E5M2, DType::Int4,      DType::UInt4};
+constexpr DType kNarrow[] = {DType::Bool,     DType::Int8,         DType::Int16,
+                             DType::UInt8,    DType::UInt16,       DType::Float16,
+                             DType::BFloat16, DType::Float8E4M3FN, DType::Float8E5M2,
+                             DType::Int4,     DType::UInt4};
 constexpr DType kCompute[] = {DType::Bool,   DType::Int32,   DType::Int64,  DType::UInt32,
                               DType::UInt64, DType::Float32, DType::Float64};
 
@@ -29,12 +30,30 @@ constexpr DType kCompute[] = {DType::Bool,   DType::Int32,   DType::Int64,  DTyp
 std::vector<double> interesting(int random) {
   std::vector<double> v = {0.0, -0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, -0.5, -1.0, -1.5, 7.5, 8.0};
   for (int e = -160; e <= 130; ++e)
-    for (const double f : {1.0, 1.0 + 0x1p-11, 1.0 + 0x1p-9, 1.0625, 1.125, 1.1875, 1.5, 1.9375, 2 - 0x1p-8})
+    for (const double f :
+         {1.0, 1.0 + 0x1p-11, 1.0 + 0x1p-9, 1.0625, 1.125, 1.1875, 1.5, 1.9375, 2 - 0x1p-8})
       for (const double s : {1.0, -1.0})
         v.push_back(s * std::ldexp(f, e));
-  for (const double edge : {127.0, 128.0, 255.0, 256.0, 32767.0, 32768.0, 65504.0, 65519.0, 65520.0,
-                            448.0, 464.0, 480.0, 57344.0, 61440.0, 2147483647.0, 2147483648.0,
-                            4294967295.0, 4294967296.0, 9223372036854775808.0, 18446744073709551616.0})
+  for (const double edge : {127.0,
+                            128.0,
+                            255.0,
+                            256.0,
+                            32767.0,
+                            32768.0,
+                            65504.0,
+                            65519.0,
+                            65520.0,
+                            448.0,
+                            464.0,
+                            480.0,
+                            57344.0,
+                            61440.0,
+                            2147483647.0,
+                            2147483648.0,
+                            4294967295.0,
+                            4294967296.0,
+                            9223372036854775808.0,
+                            18446744073709551616.0})
     for (const double step : {-1.0, -0.5, 0.0, 0.5, 1.0})
       for (const double s : {1.0, -1.0})
         v.push_back(s * (edge + step));
@@ -61,9 +80,10 @@ TEST(Storage, EveryPatternIsReadAsTheCpuReadsIt) {
     const DType compute = compute_type(type);
     for (const int lanes : {1, 8}) {
       const std::string index = lanes == 1 ? "i" : "ramp(i * 8, 1, 8)";
-      kernels.push_back(fmt::format("kernel k {{\n buffer X {}[{}] align 16\n buffer Z {}[{}] align "
-                                    "16 writable\n grid i {}\n Z[{}] = X[{}]\n}}\n",
-                                    name(type), n, name(compute), n, n / lanes, index, index));
+      kernels.push_back(
+          fmt::format("kernel k {{\n buffer X {}[{}] align 16\n buffer Z {}[{}] align "
+                      "16 writable\n grid i {}\n Z[{}] = X[{}]\n}}\n",
+                      name(type), n, name(compute), n, n / lanes, index, index));
     }
   }
   const Batch batch(kernels);
@@ -78,7 +98,10 @@ TEST(Storage, EveryPatternIsReadAsTheCpuReadsIt) {
       expect_runs(batch, k, {argument(x), argument(z)});
       int wrong = 0;
       for (std::size_t i = 0; i < n; ++i)
-        wrong += same(decoded(compute_type(type), element(compute_type(type), z, i)), decoded(type, i)) ? 0 : 1;
+        wrong +=
+            same(decoded(compute_type(type), element(compute_type(type), z, i)), decoded(type, i))
+                ? 0
+                : 1;
       EXPECT_EQ(wrong, 0) << name(type) << " way " << way;
     }
   }
@@ -91,10 +114,11 @@ TEST(Storage, ValuesAreStoredAsTheCpuStoresThem) {
   for (const DType type : kNarrow) {
     for (const int lanes : {1, 8}) {
       const std::string index = lanes == 1 ? "i" : "ramp(i * 8, 1, 8)";
-      kernels.push_back(fmt::format("kernel k {{\n buffer X {}[{}] align 16\n buffer Z {}[{}] align "
-                                    "16 writable\n grid i {}\n Z[{}] = X[{}]\n}}\n",
-                                    name(compute_type(type)), n, name(type), n, n / static_cast<std::size_t>(lanes), index,
-                                    index));
+      kernels.push_back(
+          fmt::format("kernel k {{\n buffer X {}[{}] align 16\n buffer Z {}[{}] align "
+                      "16 writable\n grid i {}\n Z[{}] = X[{}]\n}}\n",
+                      name(compute_type(type)), n, name(type), n,
+                      n / static_cast<std::size_t>(lanes), index, index));
     }
   }
   const Batch batch(kernels);
@@ -108,8 +132,8 @@ TEST(Storage, ValuesAreStoredAsTheCpuStoresThem) {
         const auto value = static_cast<float>(numbers[i]);
         set_element(compute, x, i, std::bit_cast<std::uint32_t>(value));
         const auto wide = static_cast<double>(value);
-        expected[i] = type == DType::Float16    ? float16_from_double(wide)
-                      : type == DType::BFloat16 ? bfloat16_from_double(wide)
+        expected[i] = type == DType::Float16        ? float16_from_double(wide)
+                      : type == DType::BFloat16     ? bfloat16_from_double(wide)
                       : type == DType::Float8E4M3FN ? float8_e4m3fn_from_double(wide)
                                                     : float8_e5m2_from_double(wide);
       } else if (type == DType::Bool) {
@@ -177,10 +201,11 @@ TEST(Storage, CastsOfTheLanguage) {
       const int lanes = t % 2 == 0 ? 4 : 1;
       const std::string index = lanes == 1 ? "i" : "ramp(i * 4, 1, 4)";
       cases.push_back({from, to, lanes});
-      kernels.push_back(fmt::format("kernel k {{\n buffer X {}[{}] align 16\n buffer Z {}[{}] align "
-                                    "16 writable\n grid i {}\n Z[{}] = {}(X[{}])\n}}\n",
-                                    name(from), n, name(compute_type(to)), n, n / static_cast<std::size_t>(lanes), index,
-                                    name(to), index));
+      kernels.push_back(
+          fmt::format("kernel k {{\n buffer X {}[{}] align 16\n buffer Z {}[{}] align "
+                      "16 writable\n grid i {}\n Z[{}] = {}(X[{}])\n}}\n",
+                      name(from), n, name(compute_type(to)), n, n / static_cast<std::size_t>(lanes),
+                      index, name(to), index));
     }
   }
   const Batch batch(kernels);
@@ -210,11 +235,13 @@ TEST(Storage, CastsOfTheLanguage) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t expected = reference_cast(from, to, element(from, x, i));
       const std::uint64_t got = element(compute_type(to), z, i);
-      const bool equal = is_float(to) ? same(decoded(compute_type(to), got), decoded(compute_type(to), expected))
-                                      : got == expected;
+      const bool equal =
+          is_float(to) ? same(decoded(compute_type(to), got), decoded(compute_type(to), expected))
+                       : got == expected;
       if (!equal && wrong++ == 0)
-        ADD_FAILURE() << name(from) << " to " << name(to) << ": " << decoded(from, element(from, x, i))
-                      << " gives " << decoded(compute_type(to), got) << ", not "
+        ADD_FAILURE() << name(from) << " to " << name(to) << ": "
+                      << decoded(from, element(from, x, i)) << " gives "
+                      << decoded(compute_type(to), got) << ", not "
                       << decoded(compute_type(to), expected);
     }
   }

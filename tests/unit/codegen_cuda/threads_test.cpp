@@ -53,14 +53,16 @@ TEST(Threads, TransposeThroughSharedMemory) {
     expect_runs(batch, k, {argument(x), argument(z)});
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < 32; ++j)
-        ASSERT_EQ(z[static_cast<std::size_t>(j * rows + i)], x[static_cast<std::size_t>(i * 32 + j)]);
+        ASSERT_EQ(z[static_cast<std::size_t>(j * rows + i)],
+                  x[static_cast<std::size_t>(i * 32 + j)]);
   }
 }
 
 /// The same without its barrier: the emulator sees the accesses of the text.
 TEST(Threads, MissingBarrierIsFound) {
-  const Batch batch({"kernel m {\n buffer Z float32[64] writable\n thread x 64\n alloc S float32[64] shared "
-                     "writable\n S[x] = float32(x)\n Z[x] = S[63 - x]\n}\n"});
+  const Batch batch(
+      {"kernel m {\n buffer Z float32[64] writable\n thread x 64\n alloc S float32[64] shared "
+       "writable\n S[x] = float32(x)\n Z[x] = S[63 - x]\n}\n"});
   std::vector<float> z(64);
   const auto finding = batch.run(0, {argument(z)});
   ASSERT_TRUE(finding);
@@ -77,14 +79,16 @@ TEST(Threads, ShufflesAddUp) {
       std::string steps;
       for (int distance = group / 2; distance > 0; distance /= 2)
         steps += fmt::format("  $s[0] = $s[0] + shuffle($s[0], {}, {})\n", distance, group);
-      kernels.push_back(fmt::format("kernel s {{\n buffer X {0}[64] align 8\n buffer Z {0}[64] align 8 "
-                                    "writable\n thread x 64\n register s {0}[1] = X[x]\n{1} Z[x] = $s[0]\n}}\n",
-                                    type, steps));
+      kernels.push_back(
+          fmt::format("kernel s {{\n buffer X {0}[64] align 8\n buffer Z {0}[64] align 8 "
+                      "writable\n thread x 64\n register s {0}[1] = X[x]\n{1} Z[x] = $s[0]\n}}\n",
+                      type, steps));
     }
   // In a condition that differs between threads: the exchange itself may not.
-  kernels.push_back("kernel s {\n buffer X float32[64]\n buffer Z float32[64] writable\n thread x 64\n Z[x] "
-                    "= select(shuffle(X[x] > 32.0f, 16, 32), select(x < 3, 1.0f, shuffle(X[x], 1, 2)), "
-                    "0.0f)\n barrier warp\n}\n");
+  kernels.push_back(
+      "kernel s {\n buffer X float32[64]\n buffer Z float32[64] writable\n thread x 64\n Z[x] "
+      "= select(shuffle(X[x] > 32.0f, 16, 32), select(x < 3, 1.0f, shuffle(X[x], 1, 2)), "
+      "0.0f)\n barrier warp\n}\n");
   const Batch batch(kernels);
   std::size_t k = 0;
   const auto check = [&]<class T>(T) {
@@ -120,13 +124,15 @@ TEST(Threads, LimitsOfABlock) {
     EXPECT_FALSE(source);
     return source ? Rejection{} : source.error();
   };
-  const auto threads = refused("kernel k {\n buffer Z float32[4096] writable\n thread y 2\n thread x 1024\n "
-                               "Z[y * 1024 + x] = 0.0f\n}\n");
+  const auto threads =
+      refused("kernel k {\n buffer Z float32[4096] writable\n thread y 2\n thread x 1024\n "
+              "Z[y * 1024 + x] = 0.0f\n}\n");
   EXPECT_EQ(threads.kind, RejectionKind::TooManyThreads);
   EXPECT_EQ(threads.used, 2048);
   EXPECT_EQ(threads.limit, 1024);
-  const auto shared = refused("kernel k {\n thread x 32\n alloc S float32[60000] shared writable\n S[x] = "
-                              "0.0f\n}\n");
+  const auto shared =
+      refused("kernel k {\n thread x 32\n alloc S float32[60000] shared writable\n S[x] = "
+              "0.0f\n}\n");
   EXPECT_EQ(shared.kind, RejectionKind::LocalMemoryOverflow);
   EXPECT_EQ(shared.used, 240000);
   EXPECT_EQ(shared.limit, 232448);

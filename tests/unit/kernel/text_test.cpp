@@ -32,15 +32,15 @@ TEST(Text, ThreadsRoundTrip) {
   buffer A float32[128] align 16
   buffer B float32[1] align 16 writable
   thread t 128
-  alloc part float32[4] align 4 shared
-  alloc own float32[1] align 4 registers
+  alloc part float32[4] align 4 shared writable
+  alloc own float32[1] align 4 registers writable
   own[0] = A[t]
-  let sum: float32 = own[0] + shuffle(own[0], 16, 32)
-  if (t % 32 == 0) {
+  let sum = own[0] + shuffle(own[0], 16, 32)
+  if t % 32 == 0 {
     part[t / 32] = sum
   }
   barrier block
-  if (t < 1) {
+  if t < 1 {
     B[0] = part[0] + part[1]
   }
 }

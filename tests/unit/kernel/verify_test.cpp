@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One ill-formed kernel for each rule.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tc/kernel/passes.h"
@@ -173,7 +172,8 @@ TEST_F(VerifyTest, RegisterSlot) {
 TEST_F(VerifyTest, AllocationSpace) {
   auto b = buffer(1, -1);
   b->space = Space::Global;
-  EXPECT_EQ(violation(make_stmt(Alloc{b})), "local buffer 'A' is neither local nor in registers");
+  EXPECT_EQ(violation(make_stmt(Alloc{b})),
+            "local buffer 'A' is neither local nor in registers nor shared");
 }
 TEST_F(VerifyTest, AtomicOperation) {
   EXPECT_EQ(violation(make_stmt(Atomic{ReduceOp::Or, a_, {i()}, one(), nullptr})),
@@ -188,15 +188,17 @@ TEST_F(VerifyTest, BarriersStandInUniformControlFlow) {
   };
   kernel_.threads = {{thread, 32}};
   EXPECT_EQ(below(binary(BinaryOp::Lt, i(), int_imm(3))), "");
-  EXPECT_THAT(below(binary(BinaryOp::Lt, var_ref(thread), int_imm(3))),
-              testing::HasSubstr("stands below a condition that differs"));
+  const auto mentions = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  const char* condition = "stands below a condition that differs";
+  EXPECT_TRUE(mentions(below(binary(BinaryOp::Lt, var_ref(thread), int_imm(3))), condition));
   // What threads may have written is not the same for all of them.
-  EXPECT_THAT(below(binary(BinaryOp::Lt, load(a_, {int_imm(0)}), one())),
-              testing::HasSubstr("stands below a condition that differs"));
+  EXPECT_TRUE(mentions(below(binary(BinaryOp::Lt, load(a_, {int_imm(0)}), one())), condition));
   const Var loop = var(2, "k");
-  EXPECT_THAT(
+  EXPECT_TRUE(mentions(
       violation(make_stmt(For{loop, int_imm(0), var_ref(thread), 1, ForKind::Serial, barrier})),
-      testing::HasSubstr("the loop over 'k'"));
+      "the loop over 'k'"));
 }
 
 TEST_F(VerifyTest, ThreadsOfATask) {
