@@ -16,11 +16,13 @@ LAYERS = {
     "kernel": {"support"},
     "emulation": {"support", "kernel"},
     "tile": {"support", "lang", "poly", "kernel"},
-    "lower/cpu": {"support", "kernel", "tile"},
+    "lower/op": {"support", "kernel", "tile"},
+    "lower/cpu": {"support", "kernel", "tile", "lower/op"},
+    "lower/cuda": {"support", "kernel", "tile", "lower/op"},
     "codegen/llvm": {"support", "kernel", "math"},
     "codegen/cuda": {"support", "kernel", "math"},
     "runtime/cpu": {"support", "kernel", "math"},
-    "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "codegen/llvm", "runtime/cpu", ""},
+    "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "lower/cuda", "codegen/llvm", "runtime/cpu", ""},
 }
 MAX_LINES = 700
 ROOT = pathlib.Path(__file__).resolve().parent.parent

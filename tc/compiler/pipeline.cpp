@@ -9,6 +9,7 @@
 #include "tc/lang/parser.h"
 #include "tc/lang/ranges.h"
 #include "tc/lower/cpu/lower.h"
+#include "tc/lower/cuda/lower.h"
 #include "tc/poly/schedule.h"
 #include "tc/poly/scop.h"
 #include "tc/poly/split.h"
@@ -308,12 +309,15 @@ Result<tile::Program, Failure> make_tile_program(const FrontEnd& front,
 
 Result<kernel::Plan, Failure> make_plan(const tile::Program& program, const MappingOptions& options,
                                         const Target& target, const StageObserver& observe) {
-  Result<tile::Program, Rejection> selected = lower::cpu::select(program, options, target);
+  const bool gpu = target.kind == TargetKind::Cuda;
+  Result<tile::Program, Rejection> selected = gpu ? lower::cuda::select(program, options, target)
+                                                  : lower::cpu::select(program, options, target);
   if (!selected) return mapping_failure(selected.error());
   expect_empty(tile::verify(*selected), "ill-formed tile program after selection");
   observe(Stage::Tile, [&] { return tile::print(*selected); });
 
-  Result<kernel::Plan, Rejection> plan = lower::cpu::lower(*selected, options, target);
+  Result<kernel::Plan, Rejection> plan = gpu ? lower::cuda::lower(*selected, options, target)
+                                             : lower::cpu::lower(*selected, options, target);
   if (!plan) return mapping_failure(plan.error());
   expect_empty(kernel::verify(*plan), "ill-formed kernel");
   observe(Stage::Kernel, [&] { return kernel::print(*plan); });

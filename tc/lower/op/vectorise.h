@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scalar expressions of a tile operation at one place of its register tile. Internal to the room.
+// Scalar expressions of a tile operation at one place of its register tile. For the lowerings of
+// all targets.
 //
 // Worked example: x(i, j + 1) with i -> i0 + 2, j -> j0 + lane, 8 lanes gives load x[i0 + 2,
 // ramp(j0 + 1, 1)]. Invariants: an expression that does not depend on the lane stays scalar; a
@@ -12,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "tc/lower/cpu/names.h"
-#include "tc/lower/cpu/op_info.h"
+#include "tc/lower/op/names.h"
+#include "tc/lower/op/op_info.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 /// Where a place of the register tile is active. Each part is null (everywhere), a scalar or a
 /// vector of bool.
@@ -64,4 +65,4 @@ private:
   std::vector<std::pair<kernel::ExprPtr, kernel::ExprPtr>> known_;
 };
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tc/lower/cpu/combine.h"
+#include "tc/lower/op/combine.h"
 
 #include "tc/support/check.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 using kernel::BinaryOp;
 using kernel::ExprPtr;
@@ -88,4 +88,4 @@ Partial combine_where(const tile::Op& op, const ExprPtr& mask, const Partial& le
   return {result};
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

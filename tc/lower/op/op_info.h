@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the accesses of one operation say, shared by selection and lowering. Internal to the room.
+// What the accesses of one operation say, shared by selection and lowering. For the lowerings of
+// all targets.
 #pragma once
 
 #include <vector>
 
-#include "tc/lower/cpu/affine.h"
+#include "tc/lower/op/affine.h"
 #include "tc/tile/ir.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
-/// Facts of the variables around the body of a kernel: its grid.
+/// Facts of the variables around the body of a kernel: its grid and its thread.
 Ranges grid_ranges(const tile::Kernel& kernel);
 /// Adds the variable of a sequential loop.
 void add_loop(Ranges& ranges, const tile::Loop& loop);
@@ -58,4 +59,4 @@ tile::Layout plain_layout(const tile::Op& op, const OpInfo& info);
 /// True if the target loses precision or range when a partial result is stored into it.
 bool rounds_partial_results(const tile::Op& op);
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

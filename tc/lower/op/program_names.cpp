@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tc/lower/cpu/program_names.h"
+#include "tc/lower/op/program_names.h"
 
 #include <algorithm>
 
 #include "tc/support/check.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 namespace {
 
 struct Highest {
@@ -20,6 +20,8 @@ struct Highest {
     });
   }
   void visit(const tile::Op& op) {
+    for (const auto& digit : op.digits)
+      var = std::max(var, digit.var.id);
     for (const auto& dim : op.dims) {
       var = std::max(var, dim.var.id);
       visit(dim.begin);
@@ -62,8 +64,9 @@ Names names_after(const tile::Kernel& kernel) {
     highest.var = std::max(highest.var, param.id);
   for (const auto& loop : kernel.grid)
     highest.var = std::max(highest.var, loop.var.id);
+  if (kernel.thread) highest.var = std::max(highest.var, kernel.thread->var.id);
   highest.visit(kernel.body);
   return Names(highest.var + 1, highest.buffer + 1);
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "tc/lower/cpu/nest.h"
+#include "tc/lower/op/nest.h"
 #include "tc/support/check.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 using kernel::ExprPtr;
 
@@ -40,6 +40,13 @@ std::optional<Rejection> check_shape(const tile::Op& op, const tile::Layout& lay
         layout.lanes, kMaxLanes};
   if (layout.vector_dim < 0 && layout.lanes != 1)
     return unsupported(op, "several lanes need a vector dim");
+  for (std::size_t d = 0; d < n; ++d) {
+    const std::int64_t step = op.dims[d].step;
+    const int lanes = layout.vector_dim == static_cast<int>(d) ? layout.lanes : 1;
+    if (step > 1 && (step % lanes != 0 || step < lanes))
+      return unsupported(op,
+                         fmt::format("runs of {} lanes do not fit in steps of {}", lanes, step));
+  }
   std::int64_t places = 1;
   for (const int factor : layout.unroll) {
     if (factor < 1) return unsupported(op, "an unroll factor is at least 1");
@@ -95,7 +102,7 @@ std::optional<Rejection> find_hulls(NestPlan& plan) {
     for (const ExprPtr& bound : {op.dims[d].begin, op.dims[d].end}) {
       for (const int e : dims_in(op, bound)) {
         const bool later = at[e] > at[d];
-        if (!later && plan.width(e) == 1) continue;
+        if (!later && plan.layout.unroll[e] * plan.lanes_of(e) == 1) continue;
         plan.hull[d] = true;
         if (!direction(bound, op.dims[e].var.id))
           return unsupported(op, fmt::format("the range of '{}' is no monotone function of '{}'",
@@ -171,7 +178,7 @@ void find_safety(NestPlan& plan) {
   std::vector<std::int64_t> round(n, 1);
   const std::vector<ExprPtr> values = loads_of(op, true);
   for (std::size_t d = 0; plan.registers && d < n; ++d) {
-    if (plan.info.is_pure_reduction(d) || plan.width(d) == 1) continue;
+    if (plan.info.is_pure_reduction(d) || plan.layout.unroll[d] * plan.lanes_of(d) == 1) continue;
     const int var = op.dims[d].var.id;
     const bool bounds_others =
         std::any_of(op.dims.begin(), op.dims.end(), [&](const tile::Dim& dim) {
@@ -221,6 +228,8 @@ Result<NestPlan, Rejection> plan_nest(const tile::Op& op, const Ranges& outer) {
   if (plan.partial_in_memory && rounds_partial_results(op))
     return unsupported(op, fmt::format("partial results would be rounded to {} between steps",
                                        name(op.targets[0].buffer->type)));
+  if (plan.layout.group > 1 && !plan.registers)
+    return unsupported(op, "threads combine partial results, which needs accumulators");
   plan.onto_memory = op.combine && (!op.from_identity || plan.partial_in_memory);
   if (auto bad = check_vector(plan)) return *bad;
   find_safety(plan);
@@ -236,6 +245,7 @@ Result<kernel::StmtPtr, Rejection> lower_identity(const NestPlan& plan, const Ra
   tile::Op init;
   init.kind = tile::OpKind::Map;
   init.label = op.label;
+  init.digits = op.digits;
   tile::Layout layout;
   std::vector<int> renumbered(op.dims.size(), -1);
   for (std::size_t d = 0; d < op.dims.size(); ++d) {
@@ -283,4 +293,4 @@ Result<kernel::StmtPtr, Rejection> lower_op(const tile::Op& op, const Ranges& ou
   return kernel::block(std::move(out));
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

@@ -6,7 +6,7 @@
 
 #include "tc/kernel/ir.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 /// Identities for what lowering adds to one kernel: variables, buffers and registers with ids that
 /// the kernel does not use yet.
@@ -26,4 +26,4 @@ private:
   int reg_ = 0;
 };
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tc/lower/cpu/nest.h"
+#include "tc/lower/op/nest.h"
 
 #include <algorithm>
 
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 using kernel::BinaryOp;
 using kernel::ExprPtr;
@@ -129,7 +129,8 @@ ExprPtr Nest::extreme(const ExprPtr& bound, const State& state, bool highest) co
       value = upper ? kernel::sub(extreme(dim.end, state, true), constant(1))
                     : extreme(dim.begin, state, false);
     } else if (upper) {
-      ExprPtr past = kernel::add(span.base, constant(std::int64_t{span.count} * plan_.lanes_of(d)));
+      const std::int64_t reach = (span.count - 1) * plan_.pitch(d) + plan_.lanes_of(d);
+      ExprPtr past = kernel::add(span.base, constant(reach));
       if (span.tail) past = kernel::binary(BinaryOp::Min, past, span.limit);
       value = kernel::sub(past, constant(1));
     } else {
@@ -175,7 +176,7 @@ StmtPtr Nest::enter(std::size_t level, State state, Span span) {
   std::vector<StmtPtr> out;
   if (span.tail) {
     const int lanes = plan_.lanes_of(d);
-    const ExprPtr base = kernel::add(span.base, constant(std::int64_t{span.count - 1} * lanes));
+    const ExprPtr base = kernel::add(span.base, constant((span.count - 1) * plan_.pitch(d)));
     const ExprPtr below = lanes_below(base, span.limit, lanes, ranges_);
     const kernel::Var mask = names_.variable("in_" + op_.dims[d].var.name, below->type);
     out.push_back(kernel::make_stmt(kernel::Let{mask, below}));
@@ -219,8 +220,9 @@ StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin,
   std::int64_t most = std::max<std::int64_t>(ranges_.of(extent).hi, 0);
   if (!plan_.hull[d]) most = std::min(most, std::max<std::int64_t>(op_.dims[d].max_extent, 0));
   const int unroll = plan_.layout.unroll[d];
-  if (width == 1)
-    return stepped(d, begin, end, 1, most,
+  const int lanes = plan_.lanes_of(d);
+  if (unroll == 1 && lanes == 1)
+    return stepped(d, begin, end, width, most,
                    [&](ExprPtr base) { return enter(level, state, Span{base, 1, end}); });
   const auto full = [&](ExprPtr base) { return enter(level, state, Span{base, unroll, end}); };
   const auto known = constant_of(extent);
@@ -234,8 +236,11 @@ StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin,
     return kernel::block(std::move(out));
   }
   std::vector<StmtPtr> out;
+  // The last place of a span ends before the next one begins if runs are apart.
+  const std::int64_t gap = plan_.pitch(d) - lanes;
   if (known) {
-    const std::int64_t count = std::max<std::int64_t>(*known, 0) / width;
+    if (*known <= 0) return kernel::block({});
+    const std::int64_t count = (*known + gap) / width;
     out.push_back(counted(d, begin, constant(count), width, count, full));
     const ExprPtr from = ranges_.simplify(kernel::add(begin, constant(count * width)));
     if (*known > count * width) rest(level, state, from, end, out);
@@ -243,17 +248,17 @@ StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin,
   }
   const bool maybe_empty = ranges_.of(extent).lo < 0;
   end = named_bound("end_" + op_.dims[d].var.name, end, out);
-  if (most < width) {  // never a full span
+  if (most + gap < width) {  // never a full span
     rest(level, state, begin, end, out);
     return kernel::block(std::move(out));
   }
-  extent = ranges_.simplify(kernel::sub(end, begin));
+  extent = ranges_.simplify(kernel::add(kernel::sub(end, begin), constant(gap)));
   if (maybe_empty) extent = kernel::binary(BinaryOp::Max, extent, constant(0));
   const kernel::Var count = names_.variable("n" + op_.dims[d].var.name);
   out.push_back(kernel::make_stmt(kernel::Let{
       count, ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, extent, constant(width)))}));
-  ranges_.set(count.id, {0, most / width});
-  out.push_back(counted(d, begin, kernel::var_ref(count), width, most / width, full));
+  ranges_.set(count.id, {0, (most + gap) / width});
+  out.push_back(counted(d, begin, kernel::var_ref(count), width, (most + gap) / width, full));
   const ExprPtr done = kernel::mul(kernel::var_ref(count), constant(width));
   rest(level, state, ranges_.simplify(kernel::add(begin, done)), end, out);
   return kernel::block(std::move(out));
@@ -264,11 +269,14 @@ void Nest::rest(std::size_t level, const State& state, const ExprPtr& begin, con
                 std::vector<StmtPtr>& out) {
   const int d = plan_.layout.order[level];
   const int lanes = plan_.lanes_of(d);
+  const std::int64_t pitch = plan_.pitch(d);
   const int unroll = plan_.layout.unroll[d];
   const auto extent = constant_of(ranges_.simplify(kernel::sub(end, begin)));
   if (extent) {  // one span that fits exactly
-    const int count = static_cast<int>(ceil_div(*extent, lanes));
-    out.push_back(enter(level, state, Span{begin, count, end, *extent % lanes != 0}));
+    const std::int64_t count = ceil_div(*extent, pitch);
+    const bool tail = *extent - (count - 1) * pitch < lanes;
+    if (count > 0)
+      out.push_back(enter(level, state, Span{begin, static_cast<int>(count), end, tail}));
     return;
   }
   const auto one = [&](ExprPtr base) { return enter(level, state, Span{base, 1, end, lanes > 1}); };
@@ -280,23 +288,27 @@ void Nest::rest(std::size_t level, const State& state, const ExprPtr& begin, con
   // Loops count from 0, so that the place within a span stays visible to divisions by the span.
   ExprPtr from = begin;
   const auto loop_over = [&](const ExprPtr& count, int places, std::int64_t most, auto body) {
-    out.push_back(counted(d, from, count, std::int64_t{places} * lanes, most, body));
+    out.push_back(counted(d, from, count, places * pitch, most, body));
   };
-  const auto left = [&] { return ranges_.simplify(kernel::sub(end, from)); };
+  // Nothing is left, not less, where the dim ends before it begins.
+  const auto left = [&](std::int64_t more) {
+    const ExprPtr rest = ranges_.simplify(kernel::add(kernel::sub(end, from), constant(more)));
+    return ranges_.of(rest).lo < 0 ? kernel::binary(BinaryOp::Max, rest, constant(0)) : rest;
+  };
   constexpr int kShort = 4;  // rows of the span between a tall one and single rows
   if (lanes == 1 && unroll >= 2 * kShort) {
     const kernel::Var count = names_.variable("n" + op_.dims[d].var.name);
-    out.push_back(kernel::make_stmt(
-        kernel::Let{count, kernel::binary(BinaryOp::FloorDiv, left(), constant(kShort))}));
+    out.push_back(kernel::make_stmt(kernel::Let{
+        count, kernel::binary(BinaryOp::FloorDiv, left(pitch - 1), constant(kShort * pitch))}));
     ranges_.set(count.id, {0, unroll / kShort});
     loop_over(kernel::var_ref(count), kShort, unroll / kShort,
               [&](ExprPtr base) { return enter(level, state, Span{base, kShort, end}); });
-    const ExprPtr done = kernel::mul(kernel::var_ref(count), constant(kShort));
+    const ExprPtr done = kernel::mul(kernel::var_ref(count), constant(kShort * pitch));
     from = ranges_.simplify(kernel::add(from, done));
   }
-  const ExprPtr up = kernel::add(left(), constant(lanes - 1));
-  loop_over(ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, up, constant(lanes))), 1, unroll,
+  const ExprPtr up = left(pitch - 1);
+  loop_over(ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, up, constant(pitch))), 1, unroll,
             one);
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tc/lower/cpu/op_info.h"
+#include "tc/lower/op/op_info.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tc/support/numeric.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 using kernel::ExprPtr;
 
@@ -15,7 +16,9 @@ Ranges grid_ranges(const tile::Kernel& kernel) {
     const std::int64_t tasks =
         std::max<std::int64_t>(ceil_div(loop.end - loop.begin, loop.step), 1);
     ranges.set(loop.var.id, {loop.begin, loop.begin + (tasks - 1) * loop.step});
+    ranges.set_multiple(loop.var.id, std::gcd(loop.begin, loop.step));
   }
+  if (kernel.thread) ranges.set(kernel.thread->var.id, {0, kernel.thread->extent - 1});
   return ranges;
 }
 
@@ -27,6 +30,7 @@ void add_loop(Ranges& ranges, const tile::Loop& loop) {
   if (begin && end && *end > *begin)
     interval.hi = *begin + (*end - 1 - *begin) / loop.step * loop.step;
   ranges.set(loop.var.id, interval);
+  if (begin) ranges.set_multiple(loop.var.id, std::gcd(*begin, loop.step));
 }
 
 int dim_of(const tile::Op& op, int var) {
@@ -47,6 +51,8 @@ OpInfo analyse(const tile::Op& op, const Ranges& outer) {
   OpInfo info;
   info.op = &op;
   info.ranges = outer;
+  for (const auto& digit : op.digits)
+    info.ranges.set(digit.var.id, {0, digit.extent - 1});
   for (const auto& dim : op.dims) {
     const Interval interval{info.ranges.of(dim.begin).lo, info.ranges.of(dim.end).hi - 1};
     info.ranges.set(dim.var.id, interval, dim.begin,
@@ -142,4 +148,4 @@ bool rounds_partial_results(const tile::Op& op) {
   return false;
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

@@ -5,7 +5,7 @@
 
 #include "tc/tile/ir.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 /// One partial result of a reduction: a value per target. Values are scalars or vectors.
 using Partial = std::vector<kernel::ExprPtr>;
@@ -23,4 +23,4 @@ Partial combine_where(const tile::Op& op, const kernel::ExprPtr& mask, const Par
 kernel::ReduceOp reduce_op(const tile::Op& op);
 bool is_arg_reduction(const tile::Op& op);
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

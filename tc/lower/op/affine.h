@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integer index expressions as sums, with what is known of the variables. Internal to the room.
+// Integer index expressions as sums, with what is known of the variables. For the lowerings of all
+// targets.
 //
 //   Affine = constant + sum of coefficient * atom      an atom is a variable or an opaque
 //   expression
@@ -12,13 +13,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "tc/kernel/ir.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 struct Interval {
   static constexpr std::int64_t kInfinity = std::int64_t{1} << 60;
@@ -63,6 +65,13 @@ public:
   /// var = begin + offset, and in `interval` as well.
   void set(int var, Interval interval, kernel::ExprPtr begin, Interval offset);
 
+  /// Every value of the variable is a multiple of `factor`.
+  void set_multiple(int var, std::int64_t factor) { multiples_[var] = factor; }
+  std::int64_t multiple(int var) const {
+    const auto at = multiples_.find(var);
+    return at == multiples_.end() ? 1 : at->second;
+  }
+
   /// Where the value of an integer expression lies.
   Interval of(const kernel::ExprPtr& expr) const;
   Interval of(const Affine& sum) const;
@@ -90,7 +99,8 @@ private:
   Affine binary(const kernel::Binary& node, const kernel::ExprPtr& expr) const;
   Affine divide(const kernel::Binary& node, const kernel::ExprPtr& expr) const;
 
-  std::vector<Fact> facts_;  ///< outermost variable first, in the order of set()
+  std::map<int, std::int64_t> multiples_;  ///< by variable
+  std::vector<Fact> facts_;                ///< outermost variable first, in the order of set()
 };
 
 kernel::ExprPtr to_expr(const Affine& sum);
@@ -99,4 +109,4 @@ kernel::ExprPtr to_expr(const Affine& sum);
 /// nullopt: not known.
 std::optional<int> direction(const kernel::ExprPtr& expr, int var);
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

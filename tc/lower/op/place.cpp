@@ -3,10 +3,10 @@
 // Statements of the register tile: what each of its places does.
 #include <algorithm>
 
-#include "tc/lower/cpu/nest.h"
+#include "tc/lower/op/nest.h"
 #include "tc/support/check.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 using kernel::BinaryOp;
 using kernel::ExprPtr;
@@ -70,7 +70,7 @@ Nest::Context Nest::context(const Vectoriser& at, const State& state, const Plac
     const Span& span = state.spans[d];
     if (!span.bound) continue;
     const int lanes = plan_.lanes_of(d);
-    const ExprPtr base = kernel::add(span.base, kernel::int_imm(std::int64_t{place[d]} * lanes));
+    const ExprPtr base = kernel::add(span.base, kernel::int_imm(place[d] * plan_.pitch(d)));
     const ExprPtr value = lanes > 1 ? kernel::add(base, kernel::var_ref(lane_)) : base;
     result.point.emplace_back(op_.dims[d].var.id, value);
     if (span.tail && place[d] == span.count - 1) result.mask.tail = span.mask;
@@ -217,6 +217,28 @@ Partial Nest::across_lanes(Partial partial, std::vector<StmtPtr>& out) {
   return result;
 }
 
+/// Every thread of the group gets the same result, since combine() is symmetric.
+Partial Nest::across_threads(Partial partial, std::vector<StmtPtr>& out) {
+  for (int distance = plan_.layout.group / 2; distance > 0; distance /= 2) {
+    partial = named(partial, out);
+    Partial other;
+    for (const auto& value : partial)
+      other.push_back(kernel::shuffle(value, distance, plan_.layout.group));
+    other = named(other, out);
+    partial = combine(op_, partial, other);
+  }
+  return partial;
+}
+
+StmtPtr Nest::by_first_of_group(std::vector<StmtPtr> stmts) const {
+  StmtPtr body = kernel::block(std::move(stmts));
+  ExprPtr first;
+  for (const auto& digit : op_.digits)
+    if (digit.stride < plan_.layout.group && digit.extent > 1)
+      require(first, kernel::binary(BinaryOp::Eq, kernel::var_ref(digit.var), kernel::int_imm(0)));
+  return first ? kernel::make_stmt(kernel::If{first, body, nullptr}) : body;
+}
+
 StmtPtr Nest::finish_places(const State& state, bool rounded) {
   std::vector<int> counts;
   for (const auto& span : state.spans)
@@ -229,7 +251,10 @@ StmtPtr Nest::finish_places(const State& state, bool rounded) {
     std::vector<StmtPtr> stmts;
     Partial result = gather_partials(state, place, stmts);
     if (plan_.vector_is_reduction()) result = across_lanes(std::move(result), stmts);
-    write(at, here, std::move(result), stmts);
+    result = across_threads(std::move(result), stmts);
+    std::vector<StmtPtr> writes;
+    write(at, here, std::move(result), writes);
+    stmts.push_back(by_first_of_group(std::move(writes)));
     if (here.guard)
       out.push_back(
           kernel::make_stmt(kernel::If{here.guard, kernel::block(std::move(stmts)), nullptr}));
@@ -245,13 +270,13 @@ StmtPtr Nest::finish(const State& state) {
     const Span& span = state.spans[d];
     if (!span.bound || !plan_.overrun[d]) continue;
     const ExprPtr left = ranges_.simplify(kernel::sub(span.limit, span.base));
-    const std::int64_t width = plan_.width(d);
-    if (ranges_.of(left).lo >= width) continue;
-    require(full, kernel::binary(BinaryOp::Ge, left, kernel::int_imm(width)));
+    const std::int64_t whole = plan_.width(d) - plan_.pitch(d) + plan_.lanes_of(d);
+    if (ranges_.of(left).lo >= whole) continue;
+    require(full, kernel::binary(BinaryOp::Ge, left, kernel::int_imm(whole)));
   }
   if (!full) return finish_places(state, false);
   return kernel::make_stmt(
       kernel::If{full, finish_places(state, false), finish_places(state, true)});
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

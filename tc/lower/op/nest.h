@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tile operation as a loop nest. Internal to the room.
+// One tile operation as a loop nest. For the lowerings of all targets.
 //
 // Words: a *kept* dim moves the target element, a *pure reduction* dim does not. A *span* is what
 // the nest knows of one dim at some depth: `count` places (rows, or vectors for the vector dim)
@@ -22,14 +22,14 @@
 #include <map>
 #include <optional>
 
-#include "tc/lower/cpu/combine.h"
-#include "tc/lower/cpu/names.h"
-#include "tc/lower/cpu/op_info.h"
-#include "tc/lower/cpu/vectorise.h"
+#include "tc/lower/op/combine.h"
+#include "tc/lower/op/names.h"
+#include "tc/lower/op/op_info.h"
+#include "tc/lower/op/vectorise.h"
 #include "tc/support/rejection.h"
 #include "tc/support/result.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 /// How one operation with a layout is executed: decided before any code is made.
 struct NestPlan {
@@ -50,9 +50,11 @@ struct NestPlan {
   int lanes_of(std::size_t dim) const {
     return static_cast<int>(dim) == layout.vector_dim ? layout.lanes : 1;
   }
-  std::int64_t width(std::size_t dim) const {
-    return std::int64_t{layout.unroll[dim]} * lanes_of(dim);
+  /// Distance between neighbouring places of the register tile along a dim.
+  std::int64_t pitch(std::size_t dim) const {
+    return op->dims[dim].step > 1 ? op->dims[dim].step : lanes_of(dim);
   }
+  std::int64_t width(std::size_t dim) const { return layout.unroll[dim] * pitch(dim); }
   bool vector_is_reduction() const {
     return layout.vector_dim >= 0 && !info.kept[layout.vector_dim];
   }
@@ -135,6 +137,8 @@ private:
                std::vector<kernel::StmtPtr>& out);
   Partial gather_partials(const State& state, const Place& kept, std::vector<kernel::StmtPtr>& out);
   Partial across_lanes(Partial partial, std::vector<kernel::StmtPtr>& out);
+  Partial across_threads(Partial partial, std::vector<kernel::StmtPtr>& out);
+  kernel::StmtPtr by_first_of_group(std::vector<kernel::StmtPtr> stmts) const;
   void write(const Vectoriser& at, const Context& context, Partial value,
              std::vector<kernel::StmtPtr>& out);
   Partial named(const Partial& partial, std::vector<kernel::StmtPtr>& out);
@@ -151,4 +155,4 @@ private:
   int lanes_;
 };
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

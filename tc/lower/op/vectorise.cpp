@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tc/lower/cpu/vectorise.h"
+#include "tc/lower/op/vectorise.h"
 
 #include <algorithm>
 
 #include "tc/support/check.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 using kernel::BinaryOp;
 using kernel::ExprPtr;
@@ -95,4 +95,4 @@ ExprPtr Sharer::operator()(const ExprPtr& expr, std::vector<kernel::StmtPtr>& ou
   return known_.back().second;
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower

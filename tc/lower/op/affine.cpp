@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tc/lower/cpu/affine.h"
+#include "tc/lower/op/affine.h"
 
 #include <algorithm>
 
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
 
-namespace tc::lower::cpu {
+namespace tc::lower {
 
 using kernel::Binary;
 using kernel::BinaryOp;
@@ -450,4 +450,4 @@ std::optional<int> direction(const ExprPtr& expr, int var) {
   }
 }
 
-}  // namespace tc::lower::cpu
+}  // namespace tc::lower
