@@ -116,7 +116,8 @@ std::vector<std::int64_t> extents(const lang::Tensor& tensor) {
   return result;
 }
 
-std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
+std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata,
+                                    std::int64_t fresh_alignment) {
   front.outputs.resize(front.specialised.outputs.size());
   for (std::size_t i = 0; i < front.specialised.outputs.size(); ++i) {
     const lang::Tensor& tensor =
@@ -125,7 +126,7 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
     meta.type = tensor.type;
     meta.sizes = extents(tensor);
     meta.strides = row_major_strides(meta.type, meta.sizes);
-    meta.alignment = 1;
+    meta.alignment = fresh_alignment;
     if (tensor.is_param) {
       meta = front.inputs[static_cast<std::size_t>(tensor.param_position)];
     } else if (i < metadata.outputs.size() && metadata.outputs[i]) {
@@ -152,6 +153,10 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
 }
 
 }  // namespace
+
+std::int64_t fresh_alignment(const Target& target) {
+  return target.kind == TargetKind::Cuda ? 16 : 1;
+}
 
 const char* to_string(Stage stage) {
   return kStageNames[static_cast<std::size_t>(stage)];
@@ -201,7 +206,7 @@ Result<std::string, Failure> choose_def(const lang::ast::Program& program, std::
 }
 
 Result<FrontEnd, Failure> front_end(const SourceBuffer& source, std::string_view def,
-                                    const Metadata& metadata) {
+                                    const Metadata& metadata, std::int64_t fresh_alignment) {
   DiagnosticSink sink;
   const lang::ast::Program program = lang::parse(source, sink);
   if (sink.has_errors()) return program_failure(source, sink.sorted());
@@ -239,7 +244,7 @@ Result<FrontEnd, Failure> front_end(const SourceBuffer& source, std::string_view
     if (auto problem = fit_packed_strides(meta))
       return argument_failure(fmt::format("argument {} {}", i + 1, *problem));
   }
-  if (auto failure = fill_outputs(front, metadata)) return *failure;
+  if (auto failure = fill_outputs(front, metadata, fresh_alignment)) return *failure;
   front.warnings = sink.sorted();
   return front;
 }
