@@ -46,11 +46,11 @@ TEST_F(StepsTest, Values) {
   EXPECT_EQ(value("max((t * u), 9)"), 21);
   EXPECT_EQ(value("-(t + u)"), -10);
   EXPECT_EQ(value("-min(t, u)"), -3);
-  EXPECT_EQ(value("(u - t) // 3"), -2);
+  EXPECT_EQ(value("(u - t) / 3"), -2);
   EXPECT_EQ(value("(u - t) % 3"), 2);
-  EXPECT_EQ(value("t // (u - 3)"), 0);
+  EXPECT_EQ(value("t / (u - 3)"), 0);
   EXPECT_EQ(value("t % (u - 3)"), 0);
-  EXPECT_EQ(value("min(t, u) + max(t, u) * 2 - t // u"), 3 + 14 - 2);
+  EXPECT_EQ(value("min(t, u) + max(t, u) * 2 - t / u"), 3 + 14 - 2);
   EXPECT_EQ(value("select(t < u, 100, 200 + t)"), 207);
   EXPECT_EQ(value("select(t <= 7 && u >= 3, t, u)"), 7);
   EXPECT_EQ(value("select(t > 7 || u != 3, t, u)"), 3);
