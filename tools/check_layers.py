@@ -22,7 +22,9 @@ LAYERS = {
     "codegen/llvm": {"support", "kernel", "math"},
     "codegen/cuda": {"support", "kernel", "math"},
     "runtime/cpu": {"support", "kernel", "math"},
-    "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "lower/cuda", "codegen/llvm", "runtime/cpu", ""},
+    "runtime/cuda": {"support", "kernel"},
+    "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "lower/cuda", "codegen/llvm",
+                 "codegen/cuda", "runtime/cpu", "runtime/cuda", ""},
 }
 MAX_LINES = 700
 ROOT = pathlib.Path(__file__).resolve().parent.parent
