@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory.h"
+#include "placed_tensor.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "tc/compiler/dlpack_views.h"
 
-namespace tc::fuzz {
+namespace tc::cases {
 
 namespace {
 
@@ -113,4 +113,4 @@ std::optional<std::int64_t> PlacedTensor::stray_write() const {
   return std::nullopt;
 }
 
-}  // namespace tc::fuzz
+}  // namespace tc::cases

@@ -11,7 +11,7 @@
 #include "tc/dlpack.h"
 #include "tc/support/tensor_meta.h"
 
-namespace tc::fuzz {
+namespace tc::cases {
 
 /// A tensor somewhere inside a larger block of known bytes, with any strides, so that an access
 /// outside its elements shows.
@@ -45,4 +45,4 @@ private:
   std::shared_ptr<DLTensor> view_;
 };
 
-}  // namespace tc::fuzz
+}  // namespace tc::cases
