@@ -39,9 +39,11 @@ struct Extent {
 class Run {
 public:
   Run(const kernel::Plan& plan, const HostModule& module, std::size_t text,
-      std::span<const LaunchShape> shapes, std::span<void* const> pointers, std::uint64_t seed)
+      std::span<const LaunchShape> shapes, std::span<void* const> pointers, std::uint64_t seed,
+      std::span<const int> defined)
       : plan_(plan), module_(module), text_(text), shapes_(shapes), pointers_(pointers),
-        emulator_(seed), extents_(plan.arguments.size()), buffers_(plan.arguments.size()) {
+        defined_(defined), emulator_(seed), extents_(plan.arguments.size()),
+        buffers_(plan.arguments.size()) {
     check(shapes.size() == plan.kernels.size(), "one shape for each kernel of the plan");
     check(pointers.size() == plan.arguments.size(), "one pointer for each argument of the plan");
   }
@@ -90,7 +92,9 @@ private:
         return;
       }
     Extent& extent = extents_[i];
-    bool read = argument.kind == Kind::Input;
+    bool read = argument.kind == Kind::Input ||
+                (argument.kind == Kind::Output &&
+                 std::find(defined_.begin(), defined_.end(), argument.position) != defined_.end());
     bool written = argument.kind != Kind::Input;
     for (std::size_t j = i + 1; j < buffers_.size(); ++j) {
       if (!same_memory(i, j)) continue;
@@ -156,6 +160,7 @@ private:
   std::size_t text_;
   std::span<const LaunchShape> shapes_;
   std::span<void* const> pointers_;
+  std::span<const int> defined_;  ///< positions of outputs
   Emulator emulator_;
   std::vector<Extent> extents_;
   std::vector<GlobalBuffer*> buffers_;  ///< by argument
@@ -167,8 +172,9 @@ private:
 
 std::optional<Finding> run_plan(const kernel::Plan& plan, const HostModule& module,
                                 std::size_t text, std::span<const LaunchShape> shapes,
-                                std::span<void* const> pointers, std::uint64_t seed) {
-  return Run(plan, module, text, shapes, pointers, seed).run();
+                                std::span<void* const> pointers, std::uint64_t seed,
+                                std::span<const int> defined) {
+  return Run(plan, module, text, shapes, pointers, seed, defined).run();
 }
 
 }  // namespace tc::emulation

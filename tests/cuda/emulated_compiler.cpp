@@ -65,6 +65,11 @@ EmulatedCompiler::translate(const Request& request) {
   entry->plan = std::move(plan).value();
   entry->source = std::move(text).value();
   entry->warnings = front->warnings;
+  for (std::size_t o = 0; o < front->specialised.outputs.size(); ++o) {
+    const auto& tensor =
+        front->specialised.tensors[static_cast<std::size_t>(front->specialised.outputs[o])];
+    if (tensor.is_param || tensor.needs_initial) entry->defined.push_back(static_cast<int>(o));
+  }
   const std::string key = entry->source.text + kernel::print(entry->plan.steps) +
                           kernel::print(kernel::PlanHeader{entry->plan.name, entry->plan.arguments,
                                                            entry->plan.scratch_bytes});
@@ -133,7 +138,7 @@ std::optional<Failure> EmulatedCompiler::emulate(const Entry& entry,
     }
   }
   const auto finding = emulation::run_plan(entry.plan, *entry.module, entry.text,
-                                           shapes_of(entry.source), pointers, seed);
+                                           shapes_of(entry.source), pointers, seed, entry.defined);
   if (!finding) return std::nullopt;
   return failure(Failure::Kind::Internal,
                  entry.description + ": " + finding->to_string() + "\n" + entry.source.text);

@@ -40,6 +40,7 @@ private:
     kernel::Plan plan;
     codegen::cuda::Source source;
     std::vector<Diagnostic> warnings;
+    std::vector<int> defined;  ///< outputs whose contents count before a run
     std::shared_ptr<const emulation::HostModule> module;
     std::size_t text = 0;  ///< position in the module
   };
