@@ -65,6 +65,9 @@ OpInfo analyse(const tile::Op& op, const Ranges& outer) {
       bool moves = false;
       for (const auto& subscript : target.subscripts) {
         in_target = in_target || depends_on(subscript, dim.var.id);
+        // Registers are numbered by divisions; every place of a thread has its own.
+        if (target.buffer->space == kernel::Space::Register)
+          moves = moves || depends_on(subscript, dim.var.id);
         if (subscript->type != kernel::Type{}) continue;
         const auto coefficient = info.ranges.affine(subscript).coefficient(dim.var.id);
         moves = moves || (coefficient && *coefficient != 0);
