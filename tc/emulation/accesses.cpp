@@ -18,6 +18,7 @@ const char* verb(AccessKind kind) {
   case AccessKind::Read: return "reads";
   case AccessKind::Write: return "writes";
   case AccessKind::Atomic: return "updates";
+  case AccessKind::PartialWrite: return "writes part of";
   }
   return "";
 }
@@ -53,7 +54,7 @@ void Accesses::start_block() {
 void Accesses::end_block() {
   const auto drop = [this](const std::vector<Copy>& list) {
     for (const auto& copy : list)
-      shared_->shadow().drop_copy(copy.offset, copy.bytes);
+      copy.range->shadow().drop_copy(copy.offset, copy.bytes);
   };
   for (auto& copies : copies_) {
     drop(copies.open);
@@ -123,15 +124,18 @@ void Accesses::stop(const ConflictSite& site, AccessKind kind, std::size_t bytes
   state_.stop(std::move(finding));
 }
 
+void Accesses::outside_shared(AccessKind kind, const SharedMemory::Range& range,
+                              const void* address, std::size_t bytes, int line) {
+  const auto offset = static_cast<const std::byte*>(address) - range.data();
+  stop(FindingKind::OutOfBounds, range.name(), offset, line,
+       fmt::format("{} {} bytes at byte {} of shared '{}', which has {} bytes", verb(kind), bytes,
+                   offset, range.name(), range.bytes()));
+}
+
 void Accesses::outside(AccessKind kind, const void* address, std::size_t bytes, const Place& place,
                        int line) {
-  if (shared_->near(address)) {
-    const auto offset = static_cast<const std::byte*>(address) - shared_->data();
-    const auto name = shared_->name_of(offset);
-    stop(FindingKind::OutOfBounds, name.name, name.offset, line,
-         fmt::format("{} {} bytes at byte {} of shared memory, which has {} bytes; nearest is '{}'",
-                     verb(kind), bytes, offset, shared_->bytes(), name.name));
-  }
+  if (const auto* range = shared_->find_near(address))
+    outside_shared(kind, *range, address, bytes, line);
   if (place.buffer == nullptr)
     stop(FindingKind::OutOfBounds, "", 0, line,
          fmt::format("{} {} bytes at an address of no buffer", verb(kind), bytes));
@@ -142,8 +146,8 @@ void Accesses::outside(AccessKind kind, const void* address, std::size_t bytes, 
 }
 
 void Accesses::access(AccessKind kind, const void* address, std::size_t bytes, int line) {
-  if (shared_->contains(address))
-    access_shared(kind, address, bytes, line);
+  if (auto* range = shared_->find(address))
+    access_shared(kind, *range, address, bytes, line);
   else
     access_global(kind, address, bytes, line);
 }
@@ -157,21 +161,19 @@ bool misaligned(const void* address, std::size_t bytes) {
 
 }  // namespace
 
-void Accesses::access_shared(AccessKind kind, const void* address, std::size_t bytes, int line) {
-  const auto offset =
-      static_cast<std::size_t>(static_cast<const std::byte*>(address) - shared_->data());
-  if (offset + bytes > shared_->bytes()) outside(kind, address, bytes, {}, line);
-  if (misaligned(address, bytes)) {
-    const auto name = shared_->name_of(static_cast<std::int64_t>(offset));
-    stop(FindingKind::Misaligned, name.name, name.offset, line,
-         fmt::format("{} {} bytes at byte {} of shared '{}', no multiple of {}", verb(kind), bytes,
-                     name.offset, name.name, bytes));
-  }
-  const ConflictSite site =
-      shared_->shadow().access(kind, offset, bytes, state_.position.thread, state_.time);
-  if (site.conflict == Conflict::None) return;
-  const auto name = shared_->name_of(static_cast<std::int64_t>(site.offset));
-  stop(site, kind, bytes, "shared", name.name, name.offset, line);
+void Accesses::access_shared(AccessKind kind, SharedMemory::Range& range, const void* address,
+                             std::size_t bytes, int line) {
+  const auto offset = static_cast<const std::byte*>(address) - range.data();
+  if (static_cast<std::size_t>(offset) + bytes > range.bytes())
+    outside_shared(kind, range, address, bytes, line);
+  if (misaligned(address, bytes))
+    stop(FindingKind::Misaligned, range.name(), offset, line,
+         fmt::format("{} {} bytes at byte {} of shared '{}', whose address is no multiple of {}",
+                     verb(kind), bytes, offset, range.name(), bytes));
+  const ConflictSite site = range.shadow().access(kind, static_cast<std::size_t>(offset), bytes,
+                                                  state_.position.thread, state_.time);
+  if (site.conflict != Conflict::None)
+    stop(site, kind, bytes, "shared", range.name(), static_cast<std::int64_t>(site.offset), line);
 }
 
 void Accesses::access_global(AccessKind kind, const void* address, std::size_t bytes, int line) {
@@ -207,13 +209,17 @@ void* Accesses::shared_memory(std::size_t offset, std::size_t bytes, const char*
     stop(FindingKind::OutOfBounds, name, 0, 0,
          fmt::format("asks for bytes {} to {} of shared memory for '{}'; the launch gives {} bytes",
                      offset, offset + bytes, name, shared_->bytes()));
-  shared_->name_range(offset, bytes, name);
-  return shared_->data() + offset;
+  std::byte* data = shared_->name_range(offset, bytes, name);
+  if (data == nullptr)
+    stop(FindingKind::OutOfBounds, name, 0, 0,
+         fmt::format("asks for bytes {} to {} of shared memory for '{}', which lie partly in a "
+                     "range that has another name",
+                     offset, offset + bytes, name));
+  return data;
 }
 
 void Accesses::copy_async(void* shared, const void* global, std::size_t bytes,
                           std::size_t source_bytes, int line) {
-  const auto* target = static_cast<const std::byte*>(shared);
   const bool possible = (bytes == 4 || bytes == 8 || bytes == 16) && source_bytes <= bytes;
   if (!possible || misaligned(shared, bytes) || (source_bytes > 0 && misaligned(global, bytes)))
     stop(
@@ -221,20 +227,23 @@ void Accesses::copy_async(void* shared, const void* global, std::size_t bytes,
         fmt::format("copies {} of {} bytes asynchronously; both addresses must be multiples of the "
                     "size, which is 4, 8 or 16",
                     source_bytes, bytes));
-  if (!shared_->contains(target) || !shared_->contains(target + bytes - 1))
-    outside(AccessKind::Write, shared, bytes, global_.find(shared), line);
-  if (shared_->contains(global))
-    stop(FindingKind::OutOfBounds, shared_->name_of(0).name, 0, line,
+  auto* range = shared_->find(shared);
+  if (range == nullptr) outside(AccessKind::Write, shared, bytes, global_.find(shared), line);
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const std::byte*>(shared) - range->data());
+  if (offset + bytes > range->bytes())
+    outside_shared(AccessKind::Write, *range, shared, bytes, line);
+  if (const auto* source = shared_->find(global))
+    stop(FindingKind::OutOfBounds, source->name(), 0, line,
          "copies asynchronously from shared memory");
-  if (source_bytes > 0) access(AccessKind::Read, global, source_bytes, line);
-  const auto offset = static_cast<std::size_t>(target - shared_->data());
+  if (source_bytes > 0) access_global(AccessKind::Read, global, source_bytes, line);
   const int thread = state_.position.thread;
-  const ConflictSite site = shared_->shadow().start_copy(offset, bytes, thread, state_.time);
-  if (site.conflict != Conflict::None) {
-    const auto name = shared_->name_of(static_cast<std::int64_t>(site.offset));
-    stop(site, AccessKind::Write, bytes, "shared", name.name, name.offset, line);
-  }
-  copies_[static_cast<std::size_t>(thread)].open.push_back({offset, bytes, global, source_bytes});
+  const ConflictSite site = range->shadow().start_copy(offset, bytes, thread, state_.time);
+  if (site.conflict != Conflict::None)
+    stop(site, AccessKind::Write, bytes, "shared", range->name(),
+         static_cast<std::int64_t>(site.offset), line);
+  copies_[static_cast<std::size_t>(thread)].open.push_back(
+      {range, offset, bytes, global, source_bytes});
 }
 
 void Accesses::copy_commit() {
@@ -246,11 +255,12 @@ void Accesses::copy_commit() {
 /// The source is read as late as possible, so that it has to stay unchanged until the wait.
 void Accesses::finish(const std::vector<Copy>& copies, int line) {
   for (const auto& copy : copies) {
-    if (copy.source_bytes > 0) access(AccessKind::Read, copy.source, copy.source_bytes, line);
-    std::byte* target = shared_->data() + copy.offset;
+    if (copy.source_bytes > 0)
+      access_global(AccessKind::Read, copy.source, copy.source_bytes, line);
+    std::byte* target = copy.range->data() + copy.offset;
     std::memset(target, 0, copy.bytes);
     std::memcpy(target, copy.source, copy.source_bytes);
-    shared_->shadow().finish_copy(copy.offset, copy.bytes, state_.position.thread, state_.time);
+    copy.range->shadow().finish_copy(copy.offset, copy.bytes, state_.position.thread, state_.time);
   }
 }
 

@@ -34,7 +34,8 @@ public:
 
 private:
   struct Copy {
-    std::size_t offset, bytes;  ///< in shared memory
+    SharedMemory::Range* range;
+    std::size_t offset, bytes;  ///< in the range
     const void* source;
     std::size_t source_bytes;
   };
@@ -50,7 +51,10 @@ private:
                          int line);
   [[noreturn]] void outside(AccessKind kind, const void* address, std::size_t bytes,
                             const Place& place, int line);
-  void access_shared(AccessKind kind, const void* address, std::size_t bytes, int line);
+  void access_shared(AccessKind kind, SharedMemory::Range& range, const void* address,
+                     std::size_t bytes, int line);
+  [[noreturn]] void outside_shared(AccessKind kind, const SharedMemory::Range& range,
+                                   const void* address, std::size_t bytes, int line);
   void access_global(AccessKind kind, const void* address, std::size_t bytes, int line);
   void finish(const std::vector<Copy>& copies, int line);
   std::array<int, 3> block_at(Clock clock) const;

@@ -38,6 +38,7 @@ struct Hooks {
   void (*read)(void*, const void* address, std::size_t bytes, int line);
   void (*write)(void*, const void* address, std::size_t bytes, int line);
   void (*atomic_begin)(void*, const void* address, std::size_t bytes, int line);
+  void (*atomic_partial_begin)(void*, const void* address, std::size_t bytes, int line);
   void (*atomic_end)(void*);
   void (*copy_async)(void*, void* shared, const void* global, std::size_t bytes,
                      std::size_t source_bytes, int line);
@@ -88,7 +89,8 @@ inline void exchange(void* value, std::size_t bytes, int distance, int group,
 }
 
 /// Shared memory of the block, `bytes` bytes at byte `offset` of its one allocation; findings call
-/// these bytes by `name`, which must outlive the launch. Ranges of several names may overlap.
+/// these bytes by `name`, which must outlive the launch. Ranges of different names are apart or one
+/// of them, the first to be asked for, contains the other.
 inline void* shared_memory(std::size_t offset, std::size_t bytes, const char* name) {
   return current_hooks->shared_memory(current_hooks->emulator, offset, bytes, name);
 }
@@ -102,6 +104,11 @@ inline void write(void* address, std::size_t bytes, int line = __builtin_LINE())
 /// Around an atomic read-modify-write, instead of `read` and `write`; no other hook in between.
 inline void atomic_begin(void* address, std::size_t bytes, int line = __builtin_LINE()) {
   current_hooks->atomic_begin(current_hooks->emulator, address, bytes, line);
+}
+/// The same around an atomic change of some bits of these bytes that does not depend on any of
+/// them, like a store to half a byte.
+inline void atomic_partial_begin(void* address, std::size_t bytes, int line = __builtin_LINE()) {
+  current_hooks->atomic_partial_begin(current_hooks->emulator, address, bytes, line);
 }
 inline void atomic_end() {
   current_hooks->atomic_end(current_hooks->emulator);

@@ -105,6 +105,10 @@ Emulator::Emulator(std::uint64_t seed) : device_(std::make_unique<Device>(seed))
           [](void* p, const void* address, std::size_t bytes, int line) {
             device_of<D>(p).accesses.access(AccessKind::Atomic, address, bytes, line);
           },
+      .atomic_partial_begin =
+          [](void* p, const void* address, std::size_t bytes, int line) {
+            device_of<D>(p).accesses.access(AccessKind::PartialWrite, address, bytes, line);
+          },
       .atomic_end = [](void*) {},
       .copy_async =
           [](void* p, void* shared, const void* global, std::size_t bytes, std::size_t source_bytes,

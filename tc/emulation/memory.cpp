@@ -13,6 +13,8 @@ namespace tc::emulation {
 namespace {
 
 constexpr std::size_t kGuardBytes = 512;
+/// Devices align the shared memory of a block to as much, which asynchronous tile copies need.
+constexpr std::size_t kSharedAlignment = 1024;
 constexpr std::byte kGuardPattern{0xA5};
 /// NaN in float16, bfloat16, float32, float64 and both float8 types, -1 in integers.
 constexpr int kUndefinedPattern = 0xFF;
@@ -87,46 +89,52 @@ Place GlobalMemory::find(const void* address) {
   return {nearest, false, byte - nearest->data()};
 }
 
-SharedMemory::SharedMemory(std::size_t bytes)
-    : bytes_(bytes), block_(bytes + 2 * kGuardBytes + 1024),
+SharedMemory::Range::Range(std::size_t offset, std::size_t bytes, const char* name)
+    : offset_(offset), bytes_(bytes), name_(name),
+      block_(bytes + 2 * kGuardBytes + 2 * kSharedAlignment),
       shadow_(bytes, Shadow::Life::Block, Shadow::Initial::Undefined) {
-  void* start = block_.data() + kGuardBytes;
-  std::size_t room = block_.size() - kGuardBytes;
-  // Devices align the allocation to 1024 bytes at least where asynchronous tile copies need it.
-  data_ = static_cast<std::byte*>(std::align(1024, bytes_, start, room));
-  check(data_ != nullptr, "an aligned start lies within the allocation");
+  // An address is aligned as its offset in the shared memory of a device is.
+  const auto start = reinterpret_cast<std::uintptr_t>(block_.data()) + kGuardBytes;
+  const std::uintptr_t aligned = round_up(start, kSharedAlignment) + offset % kSharedAlignment;
+  data_ = block_.data() + kGuardBytes + (aligned - start);
+  std::memset(data_, kUndefinedPattern, bytes_);
+}
+
+bool SharedMemory::Range::near(const void* address) const {
+  const void* begin = data_ - kGuardBytes;
+  const void* end = data_ + bytes_ + kGuardBytes;
+  return std::less_equal<>()(begin, address) && std::less<>()(address, end);
 }
 
 void SharedMemory::start_block() {
-  if (bytes_ > 0) std::memset(data_, kUndefinedPattern, bytes_);
-}
-
-bool SharedMemory::near(const void* address) const {
-  const auto* byte = static_cast<const std::byte*>(address);
-  return byte >= block_.data() && byte < block_.data() + block_.size();
-}
-
-void SharedMemory::name_range(std::size_t offset, std::size_t bytes, const char* name) {
   for (const auto& range : ranges_)
-    if (range.offset == offset && range.bytes == bytes && range.name == name) return;
-  ranges_.push_back({offset, bytes, name});
+    std::memset(range->data(), kUndefinedPattern, range->bytes());
 }
 
-SharedMemory::Name SharedMemory::name_of(std::int64_t offset) const {
-  const Range* best = nullptr;
-  std::int64_t best_distance = 0;
+std::byte* SharedMemory::name_range(std::size_t offset, std::size_t bytes, const char* name) {
   for (const auto& range : ranges_) {
-    const auto begin = static_cast<std::int64_t>(range.offset);
-    const auto end = begin + static_cast<std::int64_t>(range.bytes);
-    const std::int64_t distance =
-        offset < begin ? begin - offset : std::max<std::int64_t>(0, offset - end + 1);
-    if (best == nullptr || distance <= best_distance) {
-      best = &range;
-      best_distance = distance;
-    }
+    const bool inside =
+        range->offset() <= offset && offset + bytes <= range->offset() + range->bytes();
+    if (inside) return range->data() + (offset - range->offset());
+    const bool apart =
+        offset + bytes <= range->offset() || range->offset() + range->bytes() <= offset;
+    if (!apart) return nullptr;
   }
-  if (best == nullptr) return {"shared memory", offset};
-  return {best->name, offset - static_cast<std::int64_t>(best->offset)};
+  ranges_.push_back(std::make_unique<Range>(offset, bytes, name));
+  return ranges_.back()->data();
+}
+
+SharedMemory::Range* SharedMemory::find(const void* address) {
+  if (last_ != nullptr && last_->contains(address)) return last_;
+  for (const auto& range : ranges_)
+    if (range->contains(address)) return last_ = range.get();
+  return nullptr;
+}
+
+SharedMemory::Range* SharedMemory::find_near(const void* address) {
+  for (const auto& range : ranges_)
+    if (range->near(address)) return range.get();
+  return nullptr;
 }
 
 }  // namespace tc::emulation

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,41 +79,51 @@ private:
   GlobalBuffer* last_ = nullptr;
 };
 
-/// Shared memory of one block at a time.
+/// Shared memory of one block at a time. Each range that a kernel names lies in an allocation of
+/// its own between guard zones, so that running over its end does not silently reach the next one.
 class SharedMemory {
 public:
-  explicit SharedMemory(std::size_t bytes);
+  class Range {
+  public:
+    Range(std::size_t offset, std::size_t bytes, const char* name);
+    const char* name() const { return name_; }
+    std::size_t offset() const { return offset_; }
+    std::size_t bytes() const { return bytes_; }
+    std::byte* data() const { return data_; }
+    Shadow& shadow() { return shadow_; }
+    bool contains(const void* address) const {
+      return std::less_equal<>()(static_cast<const void*>(data_), address) &&
+             std::less<>()(address, static_cast<const void*>(data_ + bytes_));
+    }
+    /// In the range or in its guard zones.
+    bool near(const void* address) const;
+
+  private:
+    std::size_t offset_, bytes_;
+    const char* name_;
+    std::vector<std::byte> block_;
+    std::byte* data_;
+    Shadow shadow_;
+  };
+
+  explicit SharedMemory(std::size_t bytes) : bytes_(bytes) {}
 
   /// All bytes become undefined: a pattern that is NaN in every floating-point type.
   void start_block();
-  std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  bool contains(const void* address) const {
-    return static_cast<const std::byte*>(address) >= data_ &&
-           static_cast<const std::byte*>(address) < data_ + bytes_;
-  }
-  /// Whether the address lies in the allocation that holds the shared memory and its guard zones.
-  bool near(const void* address) const;
-  Shadow& shadow() { return shadow_; }
 
-  void name_range(std::size_t offset, std::size_t bytes, const char* name);
-  struct Name {
-    std::string name;
-    std::int64_t offset;  ///< of the byte, from the start of the range
-  };
-  /// Name of the range that holds the byte, the one named last if several do, else the nearest one.
-  Name name_of(std::int64_t offset) const;
+  /// The address of byte `offset`, of which `bytes` bytes are called by `name`; null if they lie
+  /// partly inside an earlier range and partly outside.
+  std::byte* name_range(std::size_t offset, std::size_t bytes, const char* name);
+  /// The range that holds the address, or null.
+  Range* find(const void* address);
+  /// The range whose guard zones hold the address, or null.
+  Range* find_near(const void* address);
 
 private:
-  struct Range {
-    std::size_t offset, bytes;
-    const char* name;
-  };
   std::size_t bytes_;
-  std::vector<std::byte> block_;
-  std::byte* data_;
-  Shadow shadow_;
-  std::vector<Range> ranges_;
+  std::vector<std::unique_ptr<Range>> ranges_;
+  Range* last_ = nullptr;
 };
 
 }  // namespace tc::emulation

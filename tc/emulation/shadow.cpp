@@ -89,16 +89,16 @@ Conflict Shadow::check(const Cell& cell, int thread, const BlockTime& time) cons
   const Clock begin = since(time);
   const Clock written = cell.write_clock;
   if (written == kInFlight) return Conflict::InFlight;
-  if (kind != AccessKind::Write && written < (life_ == Life::Block ? begin : kFromHost))
+  if (needs_value(kind) && written < (life_ == Life::Block ? begin : kFromHost))
     return Conflict::Uninitialised;
-  const bool both_atomic = kind == AccessKind::Atomic && (cell.writer & kAtomic) != 0;
+  const bool both_atomic = is_atomic(kind) && (cell.writer & kAtomic) != 0;
   if (written >= begin && !both_atomic) {
     if (written < time.block_start) return Conflict::BlockWrote;
     if (!write_ordered(cell.writer, written, thread, time))
       return kind == AccessKind::Read ? Conflict::ReadAfterWrite : Conflict::WriteWrite;
   }
   // Only atomic writes get displaced by those of another block without a finding.
-  if (kind != AccessKind::Atomic && cell.foreign_write >= begin) return Conflict::BlockWrote;
+  if (!is_atomic(kind) && cell.foreign_write >= begin) return Conflict::BlockWrote;
   if (kind == AccessKind::Read) return Conflict::None;
   if (cell.foreign_read >= begin) return Conflict::BlockRead;
   if (cell.read_clock[0] < begin) return Conflict::None;
@@ -138,7 +138,7 @@ void Shadow::record_read(Cell& cell, int thread, const BlockTime& time) const {
 template <AccessKind kind>
 void Shadow::record_write(Cell& cell, int thread, const BlockTime& time) const {
   std::uint16_t writer = static_cast<std::uint16_t>(thread);
-  if (kind == AccessKind::Atomic) {
+  if (is_atomic(kind)) {
     writer |= kAtomic;
     const Clock before = cell.write_clock;
     if (before >= since(time) && before < time.block_start) cell.foreign_write = before;
@@ -211,6 +211,8 @@ ConflictSite Shadow::access(AccessKind kind, std::size_t offset, std::size_t byt
   case AccessKind::Read: return access<AccessKind::Read>(offset, bytes, thread, time);
   case AccessKind::Write: return access<AccessKind::Write>(offset, bytes, thread, time);
   case AccessKind::Atomic: return access<AccessKind::Atomic>(offset, bytes, thread, time);
+  case AccessKind::PartialWrite:
+    return access<AccessKind::PartialWrite>(offset, bytes, thread, time);
   }
   unreachable("an access reads, writes or is atomic");
 }

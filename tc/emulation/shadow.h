@@ -41,7 +41,18 @@ struct BlockTime {
   void named_barrier(std::uint32_t warps);
 };
 
-enum class AccessKind { Read, Write, Atomic };
+enum class AccessKind {
+  Read,
+  Write,
+  Atomic,        ///< reads, changes and writes
+  PartialWrite,  ///< an atomic change of some bits only, whatever the others are
+};
+constexpr bool is_atomic(AccessKind kind) {
+  return kind == AccessKind::Atomic || kind == AccessKind::PartialWrite;
+}
+constexpr bool needs_value(AccessKind kind) {
+  return kind == AccessKind::Read || kind == AccessKind::Atomic;
+}
 
 /// Why an access is a defect.
 enum class Conflict : std::uint8_t {

@@ -101,6 +101,13 @@ TEST_P(Correct, VectorLoadsAndByteStores) {
   EXPECT_EQ(contents<unsigned char>(out), std::vector<unsigned char>(64, 8));
 }
 
+TEST_P(Correct, HalvesOfBytes) {
+  auto& out = add(emulator, "out", std::vector<unsigned char>(32), Access::Undefined);
+  const LaunchShape shape{"halves", {1, 1, 1}, {64, 1, 1}, 0};
+  ASSERT_EQ(text(Kernels::all().launch(emulator, shape, {{&out, true}})), "");
+  EXPECT_EQ(contents<unsigned char>(out), std::vector<unsigned char>(32, 0xBA));
+}
+
 TEST_P(Correct, LaunchesAreOrdered) {
   auto& first = add(emulator, "first", iota(37 * 50), Access::ReadOnly);
   auto& middle = add(emulator, "middle", iota(37 * 50), Access::Undefined);

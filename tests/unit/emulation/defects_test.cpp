@@ -57,7 +57,10 @@ const std::vector<Case>& cases() {
       {"output_read", {Kind::UninitialisedRead}, "out", "nothing has written it"},
       {"one_beyond", {Kind::OutOfBounds}, "in", "at byte 256 of 'in', which has 256 bytes"},
       {"one_before", {Kind::OutOfBounds}, "out", "at byte -4 of 'out', which has 256 bytes"},
-      {"shared_beyond", {Kind::OutOfBounds}, "tile", "nearest is 'tile'"},
+      {"shared_beyond",
+       {Kind::OutOfBounds},
+       "tile",
+       "at byte 256 of shared 'tile', which has 256 bytes"},
       {"shared_too_large", {Kind::OutOfBounds}, "tile", "the launch gives 256 bytes"},
       {"input_written", {Kind::ReadOnlyWritten}, "in", "which the kernel may only read"},
       {"misaligned", {Kind::Misaligned}, "in", "no multiple of 16"},
@@ -69,6 +72,8 @@ const std::vector<Case>& cases() {
        {Kind::UninitialisedRead, Kind::ReadWriteRace, Kind::CopyInFlight},
        "tile",
        ""},
+      {"next_array", {Kind::OutOfBounds}, "tile", "of shared 'tile', which has 128 bytes"},
+      {"update_before_write", {Kind::UninitialisedRead}, "counter", "updates 4 bytes", 64, 1, 4},
       {"unannounced", {Kind::GuardDamaged}, "out", "changed byte 256 of 'out', which has 256"},
   };
   return list;

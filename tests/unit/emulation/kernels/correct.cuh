@@ -104,3 +104,18 @@ static void bytes(const float* in, unsigned char* out) {
   store(&out[thread_index()], static_cast<unsigned char>(v.x + v.y + v.z + v.w));
 }
 TC_EMULATION_ENTRY(bytes)
+
+// Two threads write the halves of each byte.
+static void halves(unsigned char* out) {
+  unsigned char* at = out + thread_index() / 2;
+  atomic_partial_begin(at, 1);
+  *at = static_cast<unsigned char>(thread_index() % 2 ? (*at & 0x0F) | 0xB0 : (*at & 0xF0) | 0x0A);
+  atomic_end();
+}
+TC_EMULATION_ENTRY(halves)
+
+// One step of out = in + counter, for plans.
+static void add_counter(const float* in, float* out, long long counter) {
+  store(&out[thread_index()], load(&in[thread_index()]) + static_cast<float>(counter));
+}
+TC_EMULATION_ENTRY(add_counter)

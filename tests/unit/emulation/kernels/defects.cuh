@@ -171,3 +171,20 @@ static void strays(float* out, long long distance) {
   load(reinterpret_cast<const float*>(reinterpret_cast<const char*>(out) + distance));  // defect
 }
 TC_EMULATION_ENTRY(strays)
+
+static void next_array(float* out) {
+  float* tile = tile_of(32);
+  float* next = static_cast<float*>(shared_memory(32 * sizeof(float), 32 * sizeof(float), "next"));
+  if (thread_index() < 32) store(&next[thread_index()], 1.0f);
+  barrier_block();
+  store(&tile[thread_index()], 1.0f);  // defect
+  store(&out[thread_index()], 1.0f);
+}
+TC_EMULATION_ENTRY(next_array)
+
+static void update_before_write(int* out) {
+  int* counter = static_cast<int*>(shared_memory(0, sizeof(int), "counter"));
+  atomic_add(counter, 1);  // defect
+  store(&out[thread_index()], 1);
+}
+TC_EMULATION_ENTRY(update_before_write)
