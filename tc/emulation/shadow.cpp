@@ -9,22 +9,22 @@
 namespace tc::emulation {
 namespace {
 
-// Flags beside the thread number of a writer. Atomic updates of several threads leave one record.
+// Flags beside the thread number of an updater: updates of several threads that nothing orders
+// leave one record.
 constexpr std::uint16_t kThreadMask = kMaxThreads - 1;
-constexpr std::uint16_t kSeveralLanes = 1u << 13;  ///< threads of one warp
-constexpr std::uint16_t kSeveralWarps = 1u << 14;
-constexpr std::uint16_t kAtomic = 1u << 15;
+constexpr std::uint16_t kSeveralLanes = 1u << 14;  ///< threads of one warp
+constexpr std::uint16_t kSeveralWarps = 1u << 15;
 
 bool ordered(int other, Clock clock, int thread, const BlockTime& time) {
   return other == thread || clock < time.block_floor ||
          clock < time.known[thread / kWarpSize][other / kWarpSize];
 }
 
-bool write_ordered(std::uint16_t writer, Clock clock, int thread, const BlockTime& time) {
+bool updates_ordered(std::uint16_t updater, Clock clock, int thread, const BlockTime& time) {
   if (clock < time.block_floor) return true;
-  if ((writer & kSeveralWarps) != 0) return false;
-  const int other = writer & kThreadMask;
-  if ((writer & kSeveralLanes) != 0)
+  if ((updater & kSeveralWarps) != 0) return false;
+  const int other = updater & kThreadMask;
+  if ((updater & kSeveralLanes) != 0)
     return clock < time.known[thread / kWarpSize][other / kWarpSize];
   return ordered(other, clock, thread, time);
 }
@@ -89,16 +89,23 @@ Conflict Shadow::check(const Cell& cell, int thread, const BlockTime& time) cons
   const Clock begin = since(time);
   const Clock written = cell.write_clock;
   if (written == kInFlight) return Conflict::InFlight;
-  if (needs_value(kind) && written < (life_ == Life::Block ? begin : kFromHost))
-    return Conflict::Uninitialised;
-  const bool both_atomic = is_atomic(kind) && (cell.writer & kAtomic) != 0;
-  if (written >= begin && !both_atomic) {
-    if (written < time.block_start) return Conflict::BlockWrote;
-    if (!write_ordered(cell.writer, written, thread, time))
-      return kind == AccessKind::Read ? Conflict::ReadAfterWrite : Conflict::WriteWrite;
+  if (needs_value(kind)) {
+    const Clock oldest = life_ == Life::Block ? begin : kFromHost;
+    if (written < oldest && cell.atomic_clock < oldest) return Conflict::Uninitialised;
   }
-  // Only atomic writes get displaced by those of another block without a finding.
-  if (!is_atomic(kind) && cell.foreign_write >= begin) return Conflict::BlockWrote;
+  constexpr Conflict with_write =
+      kind == AccessKind::Read ? Conflict::ReadAfterWrite : Conflict::WriteWrite;
+  if (written >= begin) {
+    if (written < time.block_start) return Conflict::BlockWrote;
+    if (!ordered(cell.writer, written, thread, time)) return with_write;
+  }
+  if (!is_atomic(kind)) {
+    if (cell.foreign_write >= begin) return Conflict::BlockWrote;
+    if (cell.atomic_clock >= begin) {
+      if (cell.atomic_clock < time.block_start) return Conflict::BlockWrote;
+      if (!updates_ordered(cell.updater, cell.atomic_clock, thread, time)) return with_write;
+    }
+  }
   if (kind == AccessKind::Read) return Conflict::None;
   if (cell.foreign_read >= begin) return Conflict::BlockRead;
   if (cell.read_clock[0] < begin) return Conflict::None;
@@ -135,22 +142,21 @@ void Shadow::record_read(Cell& cell, int thread, const BlockTime& time) const {
   cell.read_clock[0] = now;
 }
 
-template <AccessKind kind>
 void Shadow::record_write(Cell& cell, int thread, const BlockTime& time) const {
-  std::uint16_t writer = static_cast<std::uint16_t>(thread);
-  if (is_atomic(kind)) {
-    writer |= kAtomic;
-    const Clock before = cell.write_clock;
-    if (before >= since(time) && before < time.block_start) cell.foreign_write = before;
-    const bool joins = before >= time.block_floor && (cell.writer & kAtomic) != 0 &&
-                       !write_ordered(cell.writer, before, thread, time);
-    if (joins) {
-      const bool same_warp = (cell.writer & kThreadMask) / kWarpSize == thread / kWarpSize;
-      writer |= (cell.writer & kSeveralWarps) | (same_warp ? kSeveralLanes : kSeveralWarps);
-    }
-  }
-  cell.writer = writer;
+  cell.writer = static_cast<std::uint16_t>(thread);
   cell.write_clock = time.epoch[thread / kWarpSize];
+}
+
+void Shadow::record_update(Cell& cell, int thread, const BlockTime& time) const {
+  auto updater = static_cast<std::uint16_t>(thread);
+  const Clock before = cell.atomic_clock;
+  if (before >= since(time) && before < time.block_start) cell.foreign_write = before;
+  if (!updates_ordered(cell.updater, before, thread, time)) {
+    const bool same_warp = (cell.updater & kThreadMask) / kWarpSize == thread / kWarpSize;
+    updater |= (cell.updater & kSeveralWarps) | (same_warp ? kSeveralLanes : kSeveralWarps);
+  }
+  cell.updater = updater;
+  cell.atomic_clock = time.epoch[thread / kWarpSize];
 }
 
 ConflictSite Shadow::describe(Conflict conflict, const Cell& cell, std::size_t offset, int thread,
@@ -160,17 +166,27 @@ ConflictSite Shadow::describe(Conflict conflict, const Cell& cell, std::size_t o
   case Conflict::None:
   case Conflict::Uninitialised: break;
   case Conflict::InFlight:
-  case Conflict::WriteWrite:
-  case Conflict::ReadAfterWrite:
-    site.thread = cell.writer & kThreadMask;
+    site.thread = cell.writer;
     site.clock = cell.write_clock;
     break;
-  case Conflict::BlockWrote: {
-    const bool last = cell.write_clock >= since(time) && cell.write_clock < time.block_start;
-    site.clock = last ? cell.write_clock : cell.foreign_write;
-    if (last) site.thread = cell.writer & kThreadMask;
+  case Conflict::WriteWrite:
+  case Conflict::ReadAfterWrite: {
+    const bool write =
+        cell.write_clock >= since(time) && !ordered(cell.writer, cell.write_clock, thread, time);
+    site.thread = write ? cell.writer : cell.updater & kThreadMask;
+    site.clock = write ? cell.write_clock : cell.atomic_clock;
     break;
   }
+  case Conflict::BlockWrote:
+    for (const auto& [clock, by] :
+         {std::pair{cell.write_clock, int{cell.writer}}, std::pair{cell.foreign_write, -1},
+          std::pair{cell.atomic_clock, cell.updater & kThreadMask}})
+      if (clock >= since(time) && clock < time.block_start) {
+        site.clock = clock;
+        site.thread = by;
+        break;
+      }
+    break;
   case Conflict::BlockRead:
     site.clock =
         std::max(cell.foreign_read, cell.read_clock[0] < time.block_start ? cell.read_clock[0] : 0);
@@ -199,8 +215,10 @@ ConflictSite Shadow::access(std::size_t offset, std::size_t bytes, int thread,
     if (conflict != Conflict::None) return describe(conflict, cell, i << shift_, thread, time);
     if (kind == AccessKind::Read)
       record_read(cell, thread, time);
+    else if (is_atomic(kind))
+      record_update(cell, thread, time);
     else
-      record_write<kind>(cell, thread, time);
+      record_write(cell, thread, time);
   }
   return {};
 }
@@ -228,7 +246,7 @@ ConflictSite Shadow::start_copy(std::size_t offset, std::size_t bytes, int threa
 
 void Shadow::finish_copy(std::size_t offset, std::size_t bytes, int thread, const BlockTime& time) {
   for (std::size_t i = offset >> shift_; i < (offset + bytes) >> shift_; ++i)
-    record_write<AccessKind::Write>(cells_[i], thread, time);
+    record_write(cells_[i], thread, time);
 }
 
 void Shadow::drop_copy(std::size_t offset, std::size_t bytes) {

@@ -97,13 +97,15 @@ public:
 
 private:
   struct Cell {
-    Clock write_clock = 0;
-    Clock foreign_write = 0;  ///< last write of another block that a later write displaced
+    Clock write_clock = 0;    ///< of the last write that is not atomic
+    Clock atomic_clock = 0;   ///< of the last atomic update
+    Clock foreign_write = 0;  ///< last atomic update of another block that a later one displaced
     Clock foreign_read = 0;   ///< likewise for reads
     Clock read_clock[3] = {0, 0, 0};
     /// Last reader; last other reader of its warp; last reader of another warp.
     std::uint16_t reader[3] = {0, 0, 0};
-    std::uint16_t writer = 0;  ///< thread number and flags
+    std::uint16_t writer = 0;
+    std::uint16_t updater = 0;  ///< of the last atomic update: thread number and flags
   };
 
   template <AccessKind kind>
@@ -111,8 +113,8 @@ private:
   template <AccessKind kind>
   ConflictSite access(std::size_t offset, std::size_t bytes, int thread, const BlockTime& time);
   void record_read(Cell& cell, int thread, const BlockTime& time) const;
-  template <AccessKind kind>
   void record_write(Cell& cell, int thread, const BlockTime& time) const;
+  void record_update(Cell& cell, int thread, const BlockTime& time) const;
   ConflictSite describe(Conflict conflict, const Cell& cell, std::size_t offset, int thread,
                         const BlockTime& time) const;
   void refine(std::size_t offset, std::size_t bytes);
