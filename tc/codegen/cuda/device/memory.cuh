@@ -152,7 +152,7 @@ TC_DEVICE void write_nibble(T* base, Offset offset, uint8 nibble TC_CALLER) {
     atomicAnd(word, ~(15u << bit));
     atomicOr(word, uint32{nibble} << bit);
 #else
-    emulation::device::atomic_begin(at, 1, line);
+    emulation::device::atomic_partial_begin(at, 1, line);
     at->byte = replaced();
     emulation::device::atomic_end();
 #endif
