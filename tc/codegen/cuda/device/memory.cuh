@@ -36,7 +36,7 @@ TC_DEVICE base_traits<T, false> describe(T* base);
 template <class T, int Count, int Align>
 TC_DEVICE base_traits<T, true> describe(const local_array<T, Count, Align>& base);
 template <class Base>
-Base& instance_of();
+TC_DEVICE Base& instance_of();
 template <class Base>
 using traits_of = decltype(describe(instance_of<Base>()));
 template <class Base>
