@@ -40,8 +40,8 @@ struct KernelInfo {
 
 struct Source {
   std::string text;
-  std::vector<KernelInfo> kernels;   ///< as in Plan::kernels
-  std::vector<std::string> options;  ///< for the compiler of the text, e.g. "--use_fast_math"
+  std::vector<KernelInfo> kernels;  ///< as in Plan::kernels
+  bool fast_math = false;           ///< how the text is to be compiled
 };
 
 /// Every kernel of the plan becomes one function. Deterministic: the same plan, target and request

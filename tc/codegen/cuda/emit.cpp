@@ -52,7 +52,7 @@ Result<Source, Rejection> emit(const kernel::Plan& plan, const Target& target,
   for (const auto& header : headers)
     source.text += fmt::format("#include \"tc/codegen/cuda/device/{}.cuh\"\n", header);
   source.text += functions;
-  if (request.fast_math) source.options.push_back("--use_fast_math");
+  source.fast_math = request.fast_math;
   return source;
 }
 

@@ -85,7 +85,8 @@ public:
     if (auto rejection = shared_arrays(result.info, target)) return *rejection;
     emitter_.statement(kernel_.body);
     result.headers = emitter_.headers();
-    result.text = fmt::format("{}{}}}\nTC_KERNEL_END({})\n", head, emitter_.take(), name);
+    result.text = fmt::format("{}{}{}}}\nTC_KERNEL_END({})\n", launch_comment(result.info), head,
+                              emitter_.take(), name);
     return result;
   }
 
@@ -137,6 +138,13 @@ private:
       text += fmt::format("\n    {}{}{}", list[i].first, i + 1 == list.size() ? "" : ",",
                           list[i].second.empty() ? "" : "  // " + list[i].second);
     return text + (list.empty() ? ") {\n" : "\n) {\n");
+  }
+
+  static std::string launch_comment(const KernelInfo& info) {
+    const std::int64_t shared = info.static_shared_bytes + info.dynamic_shared_bytes;
+    return fmt::format("// {} x {} x {} blocks of {} threads{}\n", info.grid[0], info.grid[1],
+                       info.grid[2], info.block[0],
+                       shared == 0 ? "" : fmt::format(", {} bytes of shared memory", shared));
   }
 
   static bool is_int(const kernel::Interval& range) {

@@ -51,13 +51,8 @@ std::string function_text(const std::string& text) {
   return all.substr(all.find("TC_KERNEL("));
 }
 
-Batch::Batch(const std::vector<std::string>& kernels) {
-  std::vector<emulation::KernelText> texts;
-  for (const auto& text : kernels) {
-    plans_.push_back(single_launch(text));
-    sources_.push_back(emitted(text));
-    texts.push_back({sources_.back().text, {sources_.back().kernels.front().name}});
-  }
+std::shared_ptr<const emulation::HostModule>
+compile_for_host(const std::vector<emulation::KernelText>& texts) {
   std::vector<emulation::Header> headers;
   for (const auto& header : codegen::cuda::device_headers())
     headers.push_back({std::string(header.name), std::string(header.text)});
@@ -66,7 +61,17 @@ Batch::Batch(const std::vector<std::string>& kernels) {
       {TC_HOST_COMPILER,
        {"-Wno-unknown-pragmas", "-Wl,--whole-archive", TC_MATH_LIBRARY, "-Wl,--no-whole-archive"}});
   if (!module) throw InternalError(module.error().message.substr(0, 4000), __FILE__, __LINE__);
-  module_ = *module;
+  return *module;
+}
+
+Batch::Batch(const std::vector<std::string>& kernels) {
+  std::vector<emulation::KernelText> texts;
+  for (const auto& text : kernels) {
+    plans_.push_back(single_launch(text));
+    sources_.push_back(emitted(text));
+    texts.push_back({sources_.back().text, {sources_.back().kernels.front().name}});
+  }
+  module_ = compile_for_host(texts);
 }
 
 std::optional<emulation::Finding> Batch::run(std::size_t i, const std::vector<Argument>& arguments,

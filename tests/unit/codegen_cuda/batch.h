@@ -37,6 +37,10 @@ Argument argument(std::vector<T>& values, std::size_t origin = 0) {
   return {values.data(), values.size() * sizeof(T), origin * sizeof(T)};
 }
 
+/// Texts with the device headers and the functions of tc/math.
+std::shared_ptr<const emulation::HostModule>
+compile_for_host(const std::vector<emulation::KernelText>& texts);
+
 class Batch {
 public:
   explicit Batch(const std::vector<std::string>& kernels);

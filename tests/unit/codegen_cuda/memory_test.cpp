@@ -105,14 +105,12 @@ TEST(Memory, MaskedLanesTouchNothing) {
                       : type == "float16" ? 2 * size
                       : type == "int8"    ? size
                                           : (size + 1) / 2;
-    // The kernel's condition is on the extent, which is 1 for the empty case too.
     std::vector<std::uint8_t> x(static_cast<std::size_t>(bytes)), z(x.size());
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<std::uint8_t>(17 * i + 1);
     if (type == "int4" && size % 2 != 0) x.back() &= 15;
     std::vector<float> w(16);
     const auto finding = batch.run(k, {argument(x), argument(z), argument(w)});
-    // Two blocks may write the two nibbles of one byte.
     if (finding) ADD_FAILURE() << finding->to_string() << batch.source(k).text;
     EXPECT_EQ(z, x) << type << n << index;
     for (int i = size; i < 16; ++i)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads of a block: their numbers, shared memory, barriers, shuffles.
+#include <cstring>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -116,6 +118,47 @@ TEST(Threads, ShufflesAddUp) {
   expect_runs(batch, k, {argument(x), argument(z)});
   for (std::size_t i = 0; i < 64; ++i)
     EXPECT_EQ(z[i], x[i ^ 16] > 32 ? (i < 3 ? 1.0f : x[i ^ 1]) : 0.0f);
+}
+
+/// A text by hand, until kernels have asynchronous copies: `wait` stands between copy and use.
+std::optional<emulation::FindingKind> outcome_of_copy(const std::string& wait,
+                                                      std::vector<float>& z) {
+  const std::string text = "#include \"tc/codegen/cuda/device/copy.cuh\"\n"
+                           "#include \"tc/codegen/cuda/device/memory.cuh\"\n"
+                           "TC_KERNEL(32) tc_copy(const float* X, float* Z) {\n"
+                           "  TC_SHARED(float, S, 128, 16, 0);\n"
+                           "  const int t = tc::thread_index();\n"
+                           "  tc::copy_async<16>(S + 4 * t, X + 4 * t, t < 30);\n"
+                           "  tc::copy_commit();\n" +
+                           wait +
+                           "  tc::store(Z, t, tc::load(S, 127 - 4 * t));\n"
+                           "}\nTC_KERNEL_END(tc_copy)\n";
+  const auto module = compile_for_host({{text, {"tc_copy"}}});
+  emulation::Emulator emulator(0);
+  auto& in = emulator.memory().add("X", 480, 16, emulation::Access::ReadOnly);
+  for (int i = 0; i < 120; ++i)
+    reinterpret_cast<float*>(in.data())[i] = static_cast<float>(i + 1);
+  auto& out = emulator.memory().add("Z", 128, 16, emulation::Access::Undefined);
+  const emulation::LaunchBuffer buffers[] = {{&in, false}, {&out, true}};
+  emulation::LaunchShape shape;
+  shape.kernel = "tc_copy";
+  shape.block = {32, 1, 1};
+  shape.shared_bytes = 512;
+  const auto finding = module->launch(emulator, 0, 0, shape, buffers, {});
+  if (finding) return finding->kind;
+  std::memcpy(z.data(), out.data(), 128);
+  return std::nullopt;
+}
+
+TEST(Threads, AsynchronousCopies) {
+  std::vector<float> z(32);
+  EXPECT_EQ(outcome_of_copy("  tc::copy_wait<0>();\n  tc::barrier_block();\n", z), std::nullopt);
+  for (int t = 0; t < 32; ++t)
+    EXPECT_EQ(z[static_cast<std::size_t>(t)], 127 - 4 * t < 120 ? 128 - 4 * t : 0);
+  // The last group may still be on its way.
+  EXPECT_EQ(outcome_of_copy("  tc::copy_wait<1>();\n  tc::barrier_block();\n", z),
+            emulation::FindingKind::CopyInFlight);
+  EXPECT_TRUE(outcome_of_copy("", z).has_value());
 }
 
 TEST(Threads, LimitsOfABlock) {

@@ -116,8 +116,10 @@ template <class T, int N>
 TC_DEVICE T reduce_add(const vec<T, N>& a) {
   return combine_lanes(
       [](T x, T y) {
-        if constexpr (is_floating<T>) return x + y;
-        else return wrap_add(x, y);
+        if constexpr (is_floating<T>)
+          return x + y;
+        else
+          return wrap_add(x, y);
       },
       a);
 }
@@ -125,8 +127,10 @@ template <class T, int N>
 TC_DEVICE T reduce_mul(const vec<T, N>& a) {
   return combine_lanes(
       [](T x, T y) {
-        if constexpr (is_floating<T>) return x * y;
-        else return wrap_mul(x, y);
+        if constexpr (is_floating<T>)
+          return x * y;
+        else
+          return wrap_mul(x, y);
       },
       a);
 }

@@ -15,15 +15,19 @@ namespace tc {
 struct add_operation {
   template <class V>
   TC_DEVICE static V combine(V a, V b) {
-    if constexpr (is_floating<V>) return a + b;
-    else return wrap_add(a, b);
+    if constexpr (is_floating<V>)
+      return a + b;
+    else
+      return wrap_add(a, b);
   }
 };
 struct mul_operation {
   template <class V>
   TC_DEVICE static V combine(V a, V b) {
-    if constexpr (is_floating<V>) return a * b;
-    else return wrap_mul(a, b);
+    if constexpr (is_floating<V>)
+      return a * b;
+    else
+      return wrap_mul(a, b);
   }
 };
 struct min_operation {
@@ -107,10 +111,10 @@ TC_DEVICE void atomic_update(T* at, value_of<T> operand) {
                          [&](uint64 bits) { return updated_bits<Operation, T>(bits, operand); });
   } else {
     const auto place = reinterpret_cast<uint64>(at);
-    exchange_bits(reinterpret_cast<uint32*>(place & ~uint64{3}),
-                  static_cast<uint32>(place & 3) * 8, 8 * sizeof(T), [&](uint32 bits) {
-                    return static_cast<uint32>(updated_bits<Operation, T>(
-                        static_cast<unsigned_of<T>>(bits), operand));
+    exchange_bits(reinterpret_cast<uint32*>(place & ~uint64{3}), static_cast<uint32>(place & 3) * 8,
+                  8 * sizeof(T), [&](uint32 bits) {
+                    return static_cast<uint32>(
+                        updated_bits<Operation, T>(static_cast<unsigned_of<T>>(bits), operand));
                   });
   }
 }

@@ -9,9 +9,8 @@
 namespace tc {
 
 template <class S>
-inline constexpr bool is_narrow_float =
-    is_same<S, float16> || is_same<S, bfloat16> || is_same<S, float8_e4m3fn> ||
-    is_same<S, float8_e5m2>;
+inline constexpr bool is_narrow_float = is_same<S, float16> || is_same<S, bfloat16> ||
+                                        is_same<S, float8_e4m3fn> || is_same<S, float8_e5m2>;
 
 /// Range of an integer element type.
 template <class S>
@@ -54,8 +53,10 @@ TC_DEVICE auto cast(From x) -> value_of<S> {
     return x != From(0);
   } else if constexpr (is_narrow_float<S>) {
     // By way of float64, which holds every 32-bit integer, so that one rounding is left.
-    if constexpr (is_same<From, float>) return storage<S>::decode(storage<S>::encode(x));
-    else return storage<S>::decode(storage<S>::encode(to_float_odd(static_cast<double>(x))));
+    if constexpr (is_same<From, float>)
+      return storage<S>::decode(storage<S>::encode(x));
+    else
+      return storage<S>::decode(storage<S>::encode(to_float_odd(static_cast<double>(x))));
   } else if constexpr (is_floating<S>) {
     return static_cast<S>(x);
   } else if constexpr (is_floating<From>) {

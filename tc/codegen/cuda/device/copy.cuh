@@ -16,13 +16,16 @@ TC_DEVICE void copy_async(T* shared, const T* global, bool predicate = true TC_C
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async copies 4, 8 or 16 bytes");
 #if defined(__CUDACC__)
   const auto to = static_cast<uint32>(__cvta_generic_to_shared(shared));
+  const auto from = static_cast<uint64>(__cvta_generic_to_global(global));
   const uint32 source_bytes = predicate ? Bytes : 0;
   if constexpr (Bytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :: "r"(to), "l"(global), "r"(source_bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "r"(source_bytes)
+                 : "memory");
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                 :: "r"(to), "l"(global), "n"(Bytes), "r"(source_bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(Bytes),
+                 "r"(source_bytes)
+                 : "memory");
 #else
   emulation::device::copy_async(shared, global, Bytes, predicate ? Bytes : 0, line);
 #endif
@@ -45,8 +48,10 @@ TC_DEVICE void copy_wait(
 #endif
 ) {
 #if defined(__CUDACC__)
-  if constexpr (Groups == 0) asm volatile("cp.async.wait_all;" ::: "memory");
-  else asm volatile("cp.async.wait_group %0;" :: "n"(Groups) : "memory");
+  if constexpr (Groups == 0)
+    asm volatile("cp.async.wait_all;" ::: "memory");
+  else
+    asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 #else
   emulation::device::copy_async_wait(Groups, line);
 #endif

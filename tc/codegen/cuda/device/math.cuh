@@ -126,9 +126,12 @@ TC_DEVICE bool isinf(T x) {
 }
 template <class T>
 TC_DEVICE T abs(T x) {
-  if constexpr (is_floating<T>) return fabs(x);
-  else if constexpr (T(-1) < T(0) && !is_same<T, bool>) return x < 0 ? wrap_negate(x) : x;
-  else return x;
+  if constexpr (is_floating<T>)
+    return fabs(x);
+  else if constexpr (T(-1) < T(0) && !is_same<T, bool>)
+    return x < 0 ? wrap_negate(x) : x;
+  else
+    return x;
 }
 template <class T>
 TC_DEVICE T relu(T x) {

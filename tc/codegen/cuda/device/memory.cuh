@@ -2,8 +2,8 @@
 //
 // Accesses to memory: element `offset` of a tensor or of an array, one or several at once. Loads
 // give compute types, stores take them. Of several elements that lie side by side at an address
-// known to be a multiple of `Align` bytes, as many go in one access as it allows (16 bytes at most).
-// Lanes without mask touch no memory.
+// known to be a multiple of `Align` bytes, as many go in one access as it allows (16 bytes at
+// most). Lanes without mask touch no memory.
 #pragma once
 
 #include "tc/codegen/cuda/device/storage.cuh"
@@ -16,7 +16,8 @@ struct local_array {
   alignas(Align) T elements[Count];
 };
 
-// ---- what an access starts from: a pointer (also one with qualifiers), an array, a local array ----
+// ---- what an access starts from: a pointer (also one with qualifiers), an array, a local array
+// ----
 template <class T>
 struct remove_const {
   using type = T;
@@ -35,7 +36,7 @@ TC_DEVICE base_traits<T, false> describe(T* base);
 template <class T, int Count, int Align>
 TC_DEVICE base_traits<T, true> describe(const local_array<T, Count, Align>& base);
 template <class Base>
-Base& instance_of();
+TC_DEVICE Base& instance_of();
 template <class Base>
 using traits_of = decltype(describe(instance_of<Base>()));
 template <class Base>
@@ -152,7 +153,7 @@ TC_DEVICE void write_nibble(T* base, Offset offset, uint8 nibble TC_CALLER) {
     atomicAnd(word, ~(15u << bit));
     atomicOr(word, uint32{nibble} << bit);
 #else
-    emulation::device::atomic_begin(at, 1, line);
+    emulation::device::atomic_partial_begin(at, 1, line);
     at->byte = replaced();
     emulation::device::atomic_end();
 #endif
@@ -215,9 +216,7 @@ TC_DEVICE void store(Base&& base, Offset offset,
   using T = element_of<Base>;
   if constexpr (!is_packed<T>) {
     T elements[N];
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-      elements[i] = storage<T>::encode(value[i]);
+    encode_lanes(value, elements);
     write_elements<Base, N, Align>(address(base) + offset, elements TC_CALLER_LINE);
   } else if constexpr (Align > 0 && N % 2 == 0) {
     T elements[N / 2];
@@ -245,8 +244,7 @@ TC_DEVICE auto load(Base&& base, Offset offset, const vec<bool, N>& mask,
   return result;
 }
 template <int N, int Align, class Base, class Offset>
-TC_DEVICE void store(Base&& base, Offset offset,
-                     const vec<value_of<element_of<Base>>, N>& value,
+TC_DEVICE void store(Base&& base, Offset offset, const vec<value_of<element_of<Base>>, N>& value,
                      const vec<bool, N>& mask TC_CALLER) {
   if (all(mask)) return store<N, Align>(base, offset, value TC_CALLER_LINE);
 #pragma unroll

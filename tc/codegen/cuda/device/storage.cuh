@@ -216,4 +216,58 @@ struct storage<packed_uint4> {
 template <class S>
 using value_of = typename storage<S>::value;
 
+#if defined(__CUDACC__)
+/// The machine rounds two values to S in one step.
+template <class S>
+inline constexpr bool rounds_pairs = is_same<S, float16> || is_same<S, bfloat16>;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+template <>
+inline constexpr bool rounds_pairs<float8_e4m3fn> = true;
+template <>
+inline constexpr bool rounds_pairs<float8_e5m2> = true;
+#endif
+
+/// Bits of both, the first value in the low half.
+template <class S>
+TC_DEVICE uint32 encode_pair(float first, float second) {
+  if constexpr (sizeof(S) == 2) {
+    uint32 pair;
+    if constexpr (is_same<S, float16>)
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+    else
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+    return pair;
+  } else {
+    uint16 pair;
+    if constexpr (is_same<S, float8_e4m3fn>)
+      asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(second), "f"(first));
+    else
+      asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(second), "f"(first));
+    return pair;
+  }
+}
+#else
+template <class S>
+inline constexpr bool rounds_pairs = false;
+#endif
+
+/// All lanes as they are stored.
+template <class S, int N>
+TC_DEVICE void encode_lanes(const vec<value_of<S>, N>& values, S (&elements)[N]) {
+  if constexpr (rounds_pairs<S> && N % 2 == 0) {
+#if defined(__CUDACC__)
+#pragma unroll
+    for (int i = 0; i < N; i += 2) {
+      const uint32 pair = encode_pair<S>(values[i], values[i + 1]);
+      elements[i].bits = static_cast<unsigned_of<S>>(pair);
+      elements[i + 1].bits = static_cast<unsigned_of<S>>(pair >> (8 * sizeof(S)));
+    }
+#endif
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      elements[i] = storage<S>::encode(values[i]);
+  }
+}
+
 }  // namespace tc

@@ -148,8 +148,10 @@ TC_DEVICE T combine_lanes(F f, const vec<T, N>& a) {
     for (int i = 0; i < N / 2; ++i)
       half[i] = f(a[i], a[i + N / 2]);
     const T result = combine_lanes(f, half);
-    if constexpr (N % 2 == 0) return result;
-    else return f(result, a[N - 1]);
+    if constexpr (N % 2 == 0)
+      return result;
+    else
+      return f(result, a[N - 1]);
   }
 }
 

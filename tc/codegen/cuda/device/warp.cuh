@@ -12,9 +12,10 @@ namespace tc {
 template <int Group, class T>
 TC_DEVICE T shuffle_xor(T value, int distance TC_CALLER) {
 #if defined(__CUDACC__)
-  const uint32 mask = Group == 32 ? 0xffffffffu
-                                  : ((1u << (Group % 32)) - 1u)
-                                        << (static_cast<uint32>(thread_index()) & 31u & ~(Group - 1u));
+  const uint32 mask = Group == 32
+                          ? 0xffffffffu
+                          : ((1u << (Group % 32)) - 1u)
+                                << (static_cast<uint32>(thread_index()) & 31u & ~(Group - 1u));
   if constexpr (is_same<T, bool>)
     return __shfl_xor_sync(mask, static_cast<int>(value), distance) != 0;
   else
