@@ -31,7 +31,9 @@ enum class Exactness {
 /// output, and eps that of float64 only where nothing is computed in float32, plus one rounding to
 /// the type of the output. NaN must meet NaN, an infinity the same
 /// one. Integers must equal one of the two interpretations, since a value at a discontinuity may
-/// round either way. Throws lang::InterpreterLimit when the program is too large to interpret.
+/// round either way; where builtins are involved that are not correctly rounded, a value may also
+/// lie between what the interpreter gives with those builtins 4 units in the last place lower and
+/// higher. Throws lang::InterpreterLimit when the program is too large to interpret.
 Comparison compare_with_interpreter(const lang::TypedDef& specialised,
                                     const std::vector<HostTensor>& inputs,
                                     const std::map<int, HostTensor>& initial,

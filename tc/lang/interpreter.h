@@ -32,6 +32,9 @@ enum class Precision {
 
 struct InterpreterOptions {
   Precision precision = Precision::Language;
+  /// Added to the results of builtins that no implementation rounds correctly, in units of the last
+  /// place; shows where a value lies so close to a step that such an error decides.
+  int function_ulps = 0;
   /// Larger iteration counts are refused (InterpreterLimit).
   std::int64_t max_points = std::int64_t{1} << 36;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "tc/lang/interpreter_numeric.h"
 #include "tc/math/scalar.h"
@@ -25,6 +26,14 @@ const std::vector<R>& data_of(const Value& value) {
   } else {
     return value.integer;
   }
+}
+
+/// Builtins for which there is one right answer in each type.
+bool is_correctly_rounded(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "abs",  "ceil", "copysign",  "fabs", "fdim",      "fdivide", "floor", "fma",  "fmax", "fmin",
+      "fmod", "logb", "nextafter", "relu", "remainder", "rint",    "round", "sqrt", "trunc"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 bool is_comparison(BinaryOp op) {
@@ -191,7 +200,16 @@ Real ExprCompiler::call_builtin(const Builtin& builtin, DType type) const {
 }
 
 Real ExprCompiler::real_builtin(const Builtin& builtin, DType type) const {
-  return in_double(type) ? call_builtin<double>(builtin, type) : call_builtin<float>(builtin, type);
+  Real exact =
+      in_double(type) ? call_builtin<double>(builtin, type) : call_builtin<float>(builtin, type);
+  if (environment_.function_ulps == 0 || is_correctly_rounded(builtin.name)) return exact;
+  const double ulp = in_double(type) ? std::numeric_limits<double>::epsilon()
+                                     : double{std::numeric_limits<float>::epsilon()};
+  const double factor = environment_.function_ulps * ulp;
+  return make_node<double>([value = std::move(exact), factor](Vars v) {
+    const double result = value->eval(v);
+    return result + std::fabs(result) * factor;
+  });
 }
 
 Real ExprCompiler::real(const Expr& expr) const {

@@ -173,7 +173,7 @@ std::string Writer::builtin(int depth) {
 }
 
 std::string Writer::float_node(int depth) {
-  switch (r.weighted({34, 8, 30, 8, 4, 9, 7, 3, 3, 6})) {
+  switch (r.weighted({34, 8, 30, 8, 4, 9, 7, 3, 5, 6})) {
   case 0: {
     const char* op = r.pick<const char*>({"+", "-", "*", "*"});
     const std::string a = expr(Class::Float, depth);
@@ -283,7 +283,7 @@ std::string Writer::integer_node(int depth) {
 }
 
 std::string Writer::bool_node(int depth) {
-  switch (r.weighted({34, 20, 14, 6, 6, 4, 5, 5, 6})) {
+  switch (r.weighted({32, 20, 14, 6, 6, 4, 5, 8, 6})) {
   case 0:
     return fmt::format("{} {} {}", operand(Class::Integer, depth),
                        r.pick<const char*>({"<", "<=", ">", ">=", "==", "!="}),

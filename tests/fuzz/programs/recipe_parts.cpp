@@ -118,8 +118,7 @@ int writable(State& s, Random& r, bool in_place) {
 
 void add_reduction(Random& r, Writer& w, int count, std::int64_t limit) {
   for (int i = 0; i < count; ++i)
-    w.add_var(0, w.extent(), false);
-  (void)r;
+    w.add_var(0, w.extent(r.percent(80)), false);
   w.shrink_to(limit);
 }
 

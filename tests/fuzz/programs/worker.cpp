@@ -62,6 +62,7 @@ std::string encode(const Record& record) {
   put(out, outcome.mapped);
   put(out, outcome.refused);
   put(out, outcome.exact ? 1 : 0);
+  put(out, outcome.reread ? 1 : 0);
   for (const std::string& feature : outcome.features)
     put(out, feature);
   return out;
@@ -83,6 +84,7 @@ Record decode(std::string in) {
   outcome.mapped = static_cast<int>(take_number(in));
   outcome.refused = static_cast<int>(take_number(in));
   outcome.exact = take_number(in) != 0;
+  outcome.reread = take_number(in) != 0;
   while (auto feature = take(in))
     outcome.features.insert(*feature);
   return record;
