@@ -304,6 +304,11 @@ private:
       candidate.views.erase(name);
       progress = accept(candidate) || progress;
     }
+    if (best_.extreme_inputs) {
+      Case candidate = best_;
+      candidate.extreme_inputs = false;
+      progress = accept(candidate) || progress;
+    }
     if (best_.wild_indices) {
       Case candidate = best_;
       candidate.wild_indices = false;
