@@ -28,7 +28,7 @@ struct Reference {
   std::vector<lang::Value> language;  ///< outputs in the language's precision
   std::vector<lang::Value> precise;   ///< outputs in float64
   double scale = 0;                   ///< largest finite magnitude among the inputs
-  /// Outputs of interpret_shifted(), or none; where they are, compare() takes what lies between.
+  /// Outputs of interpret_shifted(), or none; see compare().
   std::vector<std::vector<lang::Value>> shifted;
 };
 
@@ -40,13 +40,12 @@ Reference interpret_reference(const lang::TypedDef& specialised,
 
 /// The outputs when every result of a builtin without exactly rounded implementations is 4 units in
 /// the last place (docs/builtins_accuracy.md: the most that one is off) lower, and higher, and
-/// every float that becomes an integer 64, for the sums before it. An element that differs between
-/// these two runs and the reference sits beside a step (a cast to an integer, floor, a comparison),
-/// and either side of the step is right.
+/// every float that becomes an integer 64, for the sums before it. An element at which these runs
+/// leave the reference sits beside a step (a cast to an integer, floor, a comparison), where either
+/// side is right.
 ///
-/// For programs that nobody wrote to be well conditioned; a caller that can choose its inputs does
-/// without. It hides nothing at an element that no such step reaches: the runs agree there within
-/// the bound, and between them is no more room than the bound leaves.
+/// For programs that nobody wrote to be well conditioned. An element that no step is near compares
+/// as without: there the runs agree to within the bound.
 std::vector<std::vector<lang::Value>> interpret_shifted(const lang::TypedDef& specialised,
                                                         const std::vector<HostTensor>& inputs,
                                                         const std::map<int, HostTensor>& initial);
@@ -60,7 +59,8 @@ std::vector<std::vector<lang::Value>> interpret_shifted(const lang::TypedDef& sp
 /// the type of the output. NaN must meet NaN, an infinity the same
 /// one. Integers must equal one of the two interpretations, since a value at a discontinuity may
 /// round either way. Where the reference holds shifted runs, a value may also lie between the least
-/// and the greatest of all its runs.
+/// and the greatest of all its runs; integers of less than 32 bits, which wrap, are not compared
+/// where these differ.
 Comparison compare(const lang::TypedDef& specialised, const Reference& reference,
                    const std::vector<HostTensor>& outputs, Exactness exactness);
 

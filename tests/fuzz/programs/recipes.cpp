@@ -54,9 +54,13 @@ std::string reduction_operator(Random& r, Class of, bool fresh) {
 }
 
 /// A product that overflows depends on the order of its factors (infinity times zero), which is
-/// free; so factors of long products stay small.
+/// free; so factors of long products stay small. Products of integers wrap, unless they are
+/// accumulated onto a float.
 std::string tame_factor(Random& r, const std::string& op, Class of, const std::string& value) {
-  if (of != Class::Float || op[0] != '*') return value;
+  if (op[0] != '*' || of == Class::Bool) return value;
+  if (of == Class::Integer) {
+    return op == "*=" ? fmt::format("max(min({}, 1), -1)", value) : value;
+  }
   return fmt::format("max(min({}, {}), -1.0)", value, r.pick<const char*>({"1.0", "0.9"}));
 }
 

@@ -217,19 +217,25 @@ Result<std::vector<HostTensor>, Broken> run_guarded(const Case& experiment,
   return results;
 }
 
-std::optional<Broken> compare(const compiler::FrontEnd& front, const Data& data,
-                              const std::vector<HostTensor>& results,
-                              compiler::Exactness exactness) {
+/// `beside_a_step` tells whether only the shifted runs of the interpreter explain the results.
+struct Compared {
+  std::optional<Broken> broken;
+  bool beside_a_step = false;
+};
+
+Compared compare(const compiler::FrontEnd& front, const Data& data,
+                 const std::vector<HostTensor>& results, compiler::Exactness exactness) {
   compiler::Reference reference =
       compiler::interpret_reference(front.specialised, data.inputs, data.initial);
   compiler::Comparison comparison =
       compiler::compare(front.specialised, reference, results, exactness);
-  if (!comparison.ok && exactness == compiler::Exactness::Rounded) {
+  if (comparison.ok) return {};
+  if (exactness == compiler::Exactness::Rounded) {
     reference.shifted = compiler::interpret_shifted(front.specialised, data.inputs, data.initial);
     comparison = compiler::compare(front.specialised, reference, results, exactness);
+    if (comparison.ok) return {std::nullopt, true};
   }
-  if (!comparison.ok) return Broken{"mismatch", comparison.message};
-  return std::nullopt;
+  return {Broken{"mismatch", comparison.message}, false};
 }
 
 /// Machine code of a plan that was read from text, in an executor like the one that compile() gave.
@@ -290,8 +296,8 @@ std::optional<Broken> run_reread(const Case& experiment, const compiler::FrontEn
   if (options.deterministic)
     return Broken{"texts run", "the tile program and kernels that were read from text give other "
                                "results than those that never were text"};
-  if (const auto problem = compare(front, data, *results, exactness))
-    return Broken{"texts run", problem->message};
+  const Compared compared = compare(front, data, *results, exactness);
+  if (compared.broken) return Broken{"texts run", compared.broken->message};
   return std::nullopt;
 }
 
@@ -320,8 +326,10 @@ Outcome run_options(Outcome outcome, const Case& experiment, const compiler::Fro
     const auto results = run_guarded(experiment, front, *executor, data);
     if (!results)
       return failed(outcome, results.error().property, results.error().message, position);
-    if (const auto problem = compare(front, data, *results, exactness))
-      return failed(outcome, problem->property, problem->message, position);
+    const Compared compared = compare(front, data, *results, exactness);
+    if (compared.broken)
+      return failed(outcome, compared.broken->property, compared.broken->message, position);
+    outcome.beside_a_step = outcome.beside_a_step || compared.beside_a_step;
     if (position == reread.options) {
       if (const auto problem =
               run_reread(experiment, front, reread, target, data, *results, exactness))

@@ -26,6 +26,7 @@ struct Outcome {
   int failed_options = -1;         ///< position of the option set at fault, -1: none in particular
   int mapped = 0;                  ///< option sets that ran
   int refused = 0;                 ///< option sets that could not be mapped
+  bool beside_a_step = false;      ///< compared with the help of compiler::interpret_shifted()
   bool exact = false;              ///< results were compared bit for bit
   bool reread = false;             ///< the tile program and kernels ran after printing and parsing
   std::set<std::string> features;  ///< what the program and its tile programs contain

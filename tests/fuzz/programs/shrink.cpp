@@ -142,8 +142,11 @@ private:
   bool late() const { return Clock::now() >= end_; }
 
   bool still_fails(const Case& candidate) {
-    constexpr int kSeconds = 60;
-    const Outcome outcome = run_isolated(candidate, kSeconds);
+    constexpr std::int64_t kSeconds = 60;
+    const std::int64_t left =
+        std::chrono::duration_cast<std::chrono::seconds>(end_ - Clock::now()).count();
+    const Outcome outcome =
+        run_isolated(candidate, static_cast<int>(std::clamp<std::int64_t>(left, 1, kSeconds)));
     return outcome.verdict == Verdict::Failed && outcome.property == property_;
   }
 

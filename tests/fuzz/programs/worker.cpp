@@ -63,6 +63,7 @@ std::string encode(const Record& record) {
   put(out, outcome.refused);
   put(out, outcome.exact ? 1 : 0);
   put(out, outcome.reread ? 1 : 0);
+  put(out, outcome.beside_a_step ? 1 : 0);
   for (const std::string& feature : outcome.features)
     put(out, feature);
   return out;
@@ -85,6 +86,7 @@ Record decode(std::string in) {
   outcome.refused = static_cast<int>(take_number(in));
   outcome.exact = take_number(in) != 0;
   outcome.reread = take_number(in) != 0;
+  outcome.beside_a_step = take_number(in) != 0;
   while (auto feature = take(in))
     outcome.features.insert(*feature);
   return record;
