@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "files.h"
+#include "memory.h"
 #include "npy.h"
 #include "tc/compiler/random_inputs.h"
 #include "tc/compiler/verify.h"
@@ -89,6 +90,48 @@ Tensors make_tensors(const Call& call, const compiler::FrontEnd& front, const Ex
           tensors.output_views[o];
   }
   return tensors;
+}
+
+/// Bytes that the run will take beside the tensors that were read from files.
+double memory_needed(const Call& call, const compiler::FrontEnd& front, const Executor& executor,
+                     bool verify) {
+  constexpr double kWide = sizeof(double);  // an element while it is drawn or interpreted
+  const auto elements = [](const TensorMeta& meta) {
+    double count = 1;
+    for (const std::int64_t size : meta.sizes)
+      count *= static_cast<double>(size);
+    return count;
+  };
+  const auto bytes = [&](const TensorMeta& meta) { return elements(meta) * bits(meta.type) / 8; };
+  double total = static_cast<double>(executor.scratch_bytes());
+  double widest = 0;
+  double all = 0;
+  for (const lang::Tensor& tensor : front.specialised.tensors) {
+    if (!tensor.is_param) continue;
+    const TensorMeta& meta = front.inputs[static_cast<std::size_t>(tensor.param_position)];
+    all += elements(meta);
+    if (call.given.count(tensor.name) != 0) continue;
+    total += bytes(meta);
+    widest = std::max(widest, elements(meta));
+  }
+  for (const TensorMeta& meta : front.outputs) {
+    total += 2 * bytes(meta);  // the result, and a copy for the repetitions
+    all += 3 * elements(meta);
+  }
+  return total + kWide * (verify ? all : widest);
+}
+
+/// Refuses what would not fit before anything is allocated.
+void check_memory(const Call& call, const compiler::FrontEnd& front, const Executor& executor,
+                  bool verify) {
+  const double needed = memory_needed(call, front, executor, verify);
+  const double available = available_memory();
+  if (needed <= available) return;
+  throw CommandError(kUserError,
+                     fmt::format("this run needs {} of memory and {} are available; use smaller "
+                                 "sizes{}",
+                                 memory_text(needed), memory_text(available),
+                                 verify ? " or leave out --verify" : ""));
 }
 
 double median(std::vector<double> values) {
@@ -216,6 +259,7 @@ int run_command(const RunFlags& flags, const Environment& environment) {
   if (!executor->report().warnings.empty())
     fmt::print(stderr, "{}", render(call.source, executor->report().warnings));
 
+  check_memory(call, *front, *executor, flags.verify);
   Tensors tensors = make_tensors(call, *front, *executor, flags.call.seed);
   std::optional<Failure> failure;
   const double first_us =

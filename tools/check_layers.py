@@ -16,12 +16,15 @@ LAYERS = {
     "kernel": {"support"},
     "emulation": {"support", "kernel"},
     "tile": {"support", "lang", "poly", "kernel"},
-    "lower/cpu": {"support", "kernel", "tile"},
+    "lower/op": {"support", "kernel", "tile"},
+    "lower/cpu": {"support", "kernel", "tile", "lower/op"},
+    "lower/cuda": {"support", "kernel", "tile", "lower/op"},
     "codegen/llvm": {"support", "kernel", "math"},
     "codegen/cuda": {"support", "kernel", "math"},
     "runtime/cpu": {"support", "kernel", "math"},
     "runtime/cuda": {"support", "kernel"},
-    "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "codegen/llvm", "runtime/cpu", "runtime/cuda", ""},
+    "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "lower/cuda", "codegen/llvm",
+                 "codegen/cuda", "runtime/cpu", "runtime/cuda", ""},
 }
 MAX_LINES = 700
 ROOT = pathlib.Path(__file__).resolve().parent.parent

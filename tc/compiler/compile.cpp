@@ -142,7 +142,8 @@ Result<std::shared_ptr<Executor::Impl>, Failure>
 compile_now(std::string_view text, std::string_view def, const Metadata& metadata,
             const MappingOptions& options, const Target& target, const CompileContext& context) {
   const SourceBuffer source("<text>", std::string(text));
-  Result<compiler::FrontEnd, Failure> front = compiler::front_end(source, def, metadata);
+  Result<compiler::FrontEnd, Failure> front =
+      compiler::front_end(source, def, metadata, compiler::fresh_alignment(target));
   if (!front) return front.error();
   std::shared_ptr<Executor::Impl> impl =
       describe_executor(*front, text, def, metadata, options, target);

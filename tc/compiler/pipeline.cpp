@@ -9,6 +9,7 @@
 #include "tc/lang/parser.h"
 #include "tc/lang/ranges.h"
 #include "tc/lower/cpu/lower.h"
+#include "tc/lower/cuda/lower.h"
 #include "tc/poly/schedule.h"
 #include "tc/poly/scop.h"
 #include "tc/poly/split.h"
@@ -115,7 +116,8 @@ std::vector<std::int64_t> extents(const lang::Tensor& tensor) {
   return result;
 }
 
-std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
+std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata,
+                                    std::int64_t fresh_alignment) {
   front.outputs.resize(front.specialised.outputs.size());
   for (std::size_t i = 0; i < front.specialised.outputs.size(); ++i) {
     const lang::Tensor& tensor =
@@ -124,7 +126,7 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
     meta.type = tensor.type;
     meta.sizes = extents(tensor);
     meta.strides = row_major_strides(meta.type, meta.sizes);
-    meta.alignment = 1;
+    meta.alignment = fresh_alignment;
     if (tensor.is_param) {
       meta = front.inputs[static_cast<std::size_t>(tensor.param_position)];
     } else if (i < metadata.outputs.size() && metadata.outputs[i]) {
@@ -151,6 +153,10 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata) {
 }
 
 }  // namespace
+
+std::int64_t fresh_alignment(const Target& target) {
+  return target.kind == TargetKind::Cuda ? 16 : 1;
+}
 
 const char* to_string(Stage stage) {
   return kStageNames[static_cast<std::size_t>(stage)];
@@ -200,7 +206,7 @@ Result<std::string, Failure> choose_def(const lang::ast::Program& program, std::
 }
 
 Result<FrontEnd, Failure> front_end(const SourceBuffer& source, std::string_view def,
-                                    const Metadata& metadata) {
+                                    const Metadata& metadata, std::int64_t fresh_alignment) {
   DiagnosticSink sink;
   const lang::ast::Program program = lang::parse(source, sink);
   if (sink.has_errors()) return program_failure(source, sink.sorted());
@@ -238,7 +244,7 @@ Result<FrontEnd, Failure> front_end(const SourceBuffer& source, std::string_view
     if (auto problem = fit_packed_strides(meta))
       return argument_failure(fmt::format("argument {} {}", i + 1, *problem));
   }
-  if (auto failure = fill_outputs(front, metadata)) return *failure;
+  if (auto failure = fill_outputs(front, metadata, fresh_alignment)) return *failure;
   front.warnings = sink.sorted();
   return front;
 }
@@ -308,12 +314,15 @@ Result<tile::Program, Failure> make_tile_program(const FrontEnd& front,
 
 Result<kernel::Plan, Failure> make_plan(const tile::Program& program, const MappingOptions& options,
                                         const Target& target, const StageObserver& observe) {
-  Result<tile::Program, Rejection> selected = lower::cpu::select(program, options, target);
+  const bool gpu = target.kind == TargetKind::Cuda;
+  Result<tile::Program, Rejection> selected = gpu ? lower::cuda::select(program, options, target)
+                                                  : lower::cpu::select(program, options, target);
   if (!selected) return mapping_failure(selected.error());
   expect_empty(tile::verify(*selected), "ill-formed tile program after selection");
   observe(Stage::Tile, [&] { return tile::print(*selected); });
 
-  Result<kernel::Plan, Rejection> plan = lower::cpu::lower(*selected, options, target);
+  Result<kernel::Plan, Rejection> plan = gpu ? lower::cuda::lower(*selected, options, target)
+                                             : lower::cpu::lower(*selected, options, target);
   if (!plan) return mapping_failure(plan.error());
   expect_empty(kernel::verify(*plan), "ill-formed kernel");
   observe(Stage::Kernel, [&] { return kernel::print(*plan); });

@@ -53,9 +53,14 @@ struct FrontEnd {
 using StageObserver = std::function<void(Stage, const std::function<std::string()>&)>;
 
 /// parse -> analyse -> bind sizes -> specialise. The proofs are prove()'s, so that a cached program
-/// need not repeat them. `def` empty: the text must hold exactly one.
+/// need not repeat them. `def` empty: the text must hold exactly one. `fresh_alignment`: bytes that
+/// the address of an output which the metadata does not give is a multiple of.
 Result<FrontEnd, Failure> front_end(const SourceBuffer& source, std::string_view def,
-                                    const Metadata& metadata);
+                                    const Metadata& metadata, std::int64_t fresh_alignment = 1);
+
+/// Alignment that a target asks of memory made for outputs: wide accesses of a GPU need 16 bytes, a
+/// CPU takes any address.
+std::int64_t fresh_alignment(const Target& target);
 
 /// The exact proofs; nullopt if everything holds.
 std::optional<Failure> prove(const SourceBuffer& source, const FrontEnd& front);

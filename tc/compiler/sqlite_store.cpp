@@ -19,6 +19,9 @@ namespace {
 // other's rows.
 constexpr const char* kFileName = "kernels-v1.sqlite";
 constexpr int kBusyMilliseconds = 2000;
+constexpr const char* kInsert =
+    "INSERT OR REPLACE INTO kernels(key, launch_table, object, description, checksum, bytes, "
+    "created, used) VALUES (?, ?, ?, ?, ?, ?, unixepoch(), unixepoch())";
 
 std::string checksum(const StoredKernel& kernel) {
   XXH3_state_t* state = XXH3_createState();
@@ -107,22 +110,8 @@ public:
   void put(const std::string& key, const StoredKernel& kernel) override {
     {
       std::lock_guard lock(mutex_);
-      if (!ensure_open() || read_only_) return;
-      Statement insert(database_, "INSERT OR REPLACE INTO kernels(key, launch_table, object, "
-                                  "description, checksum, bytes, created, used) "
-                                  "VALUES (?, ?, ?, ?, ?, ?, unixepoch(), unixepoch())");
-      if (!insert) return;
-      const auto bytes = static_cast<std::int64_t>(
-          kernel.object.size() + kernel.launch_table.size() + kernel.description.size());
-      insert.text(1, key)
-          .blob(2, kernel.launch_table)
-          .blob(3, kernel.object)
-          .blob(4, kernel.description)
-          .text(5, checksum(kernel))
-          .integer(6, bytes);
-      const int status = insert.step();
-      damaged_ = status == SQLITE_CORRUPT || status == SQLITE_NOTADB;
-      if (status != SQLITE_DONE) return;
+      // A file that turns out to be damaged is set aside, and the entry goes into the new one.
+      if (!insert(key, kernel) && !(damaged_ && insert(key, kernel))) return;
       if (total_bytes() <= max_bytes_) return;
     }
     prune(max_bytes_);
@@ -196,6 +185,24 @@ public:
   }
 
 private:
+  bool insert(const std::string& key, const StoredKernel& kernel) {
+    if (!ensure_open() || read_only_) return false;
+    Statement insert(database_, kInsert);
+    if (!insert) return false;
+    const auto bytes = static_cast<std::int64_t>(kernel.object.size() + kernel.launch_table.size() +
+                                                 kernel.description.size());
+    insert.text(1, key)
+        .blob(2, kernel.launch_table)
+        .blob(3, kernel.object)
+        .blob(4, kernel.description)
+        .text(5, checksum(kernel))
+        .integer(6, bytes);
+    const int status = insert.step();
+    // A constraint is not ours: the table belongs to something else.
+    damaged_ = status == SQLITE_CORRUPT || status == SQLITE_NOTADB || status == SQLITE_CONSTRAINT;
+    return status == SQLITE_DONE;
+  }
+
   std::int64_t total_bytes() {
     Statement query(database_, "SELECT COALESCE(SUM(bytes), 0) FROM kernels");
     return query && query.step() == SQLITE_ROW ? query.column_integer(0) : 0;
@@ -246,7 +253,8 @@ private:
                 "object BLOB, description BLOB, "
                 "checksum TEXT, bytes INTEGER, created INTEGER, used INTEGER) WITHOUT ROWID") &&
         execute("SELECT key, launch_table, object, description, checksum, bytes, created, used "
-                "FROM kernels LIMIT 1");
+                "FROM kernels LIMIT 1") &&
+        static_cast<bool>(Statement(database_, kInsert));
     if (!ready) {
       last_error_ = sqlite3_errcode(database_);
       close_failed();

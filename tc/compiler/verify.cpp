@@ -80,7 +80,8 @@ std::string position_text(std::int64_t flat, const std::vector<std::int64_t>& sh
   return fmt::format("({})", fmt::join(position, ", "));
 }
 
-struct Reference {
+/// One output of a Reference.
+struct ReferenceOutput {
   const lang::Value& precise;
   const lang::Value& language;
 };
@@ -100,17 +101,20 @@ bool computes_in_float32(const lang::TypedDef& def) {
   return found;
 }
 
-void compare_floats(const std::string& name, const lang::Value& result, const Reference& reference,
-                    double scale, double reductions, DType compute, Comparison& comparison) {
+void compare_floats(const std::string& name, const lang::Value& result,
+                    const ReferenceOutput& reference, double scale, double reductions,
+                    DType compute, Comparison& comparison) {
   double own_error = 0;
   for (std::size_t i = 0; i < reference.precise.real.size(); ++i) {
     const double difference = std::fabs(reference.precise.real[i] - reference.language.real[i]);
     if (std::isfinite(difference)) own_error = std::max(own_error, difference);
   }
-  const double common = 16 * own_error +
-                        epsilon(compute) * (8 + 4 * std::sqrt(reductions)) *
-                            std::max(scale, max_finite(reference.precise)) +
-                        tiny(result.type);
+  // What overflows in the language's precision says nothing about the size of rounding errors.
+  const double magnitude = max_finite(reference.language);
+  const double common =
+      16 * own_error +
+      epsilon(compute) * (8 + 4 * std::sqrt(reductions)) * std::max(scale, magnitude) +
+      tiny(result.type);
   for (std::size_t i = 0; i < result.real.size(); ++i) {
     const double precise = reference.precise.real[i];
     const double bound =
@@ -157,28 +161,31 @@ void compare_exactly(const std::string& name, const lang::Value& result, const l
 
 }  // namespace
 
-Comparison compare_with_interpreter(const lang::TypedDef& specialised,
-                                    const std::vector<HostTensor>& inputs,
-                                    const std::map<int, HostTensor>& initial,
-                                    const std::vector<HostTensor>& outputs, Exactness exactness) {
+Reference interpret_reference(const lang::TypedDef& specialised,
+                              const std::vector<HostTensor>& inputs,
+                              const std::map<int, HostTensor>& initial) {
+  Reference reference;
   std::vector<lang::Value> values;
-  double scale = 0;
   for (const HostTensor& input : inputs) {
     values.push_back(to_value(input));
-    scale = std::max(scale, max_finite(values.back()));
+    reference.scale = std::max(reference.scale, max_finite(values.back()));
   }
   std::map<int, lang::Value> initial_values;
   for (const auto& [position, tensor] : initial)
     initial_values[position] = to_value(tensor);
-
   lang::InterpreterOptions options;
   options.precision = lang::Precision::Language;
-  const std::vector<lang::Value> language =
-      lang::interpret(specialised, values, initial_values, options);
+  reference.language = lang::interpret(specialised, values, initial_values, options);
   options.precision = lang::Precision::Double;
-  const std::vector<lang::Value> precise =
-      exactness == Exactness::Exact ? language
-                                    : lang::interpret(specialised, values, initial_values, options);
+  reference.precise = lang::interpret(specialised, values, initial_values, options);
+  return reference;
+}
+
+Comparison compare(const lang::TypedDef& specialised, const Reference& reference,
+                   const std::vector<HostTensor>& outputs, Exactness exactness) {
+  const std::vector<lang::Value>& language = reference.language;
+  const std::vector<lang::Value>& precise =
+      exactness == Exactness::Exact ? language : reference.precise;
   check(language.size() == outputs.size(), "the interpreter gives as many outputs as the program");
 
   Comparison comparison;
@@ -195,13 +202,21 @@ Comparison compare_with_interpreter(const lang::TypedDef& specialised,
     } else if (is_float(result.type) && exactness == Exactness::Rounded) {
       const DType compute =
           result.type == DType::Float64 && !narrow ? DType::Float64 : DType::Float32;
-      compare_floats(name, result, {precise[o], language[o]}, scale, reductions, compute,
+      compare_floats(name, result, {precise[o], language[o]}, reference.scale, reductions, compute,
                      comparison);
     } else {
       compare_exactly(name, result, language[o], precise[o], comparison);
     }
   }
   return comparison;
+}
+
+Comparison compare_with_interpreter(const lang::TypedDef& specialised,
+                                    const std::vector<HostTensor>& inputs,
+                                    const std::map<int, HostTensor>& initial,
+                                    const std::vector<HostTensor>& outputs, Exactness exactness) {
+  return compare(specialised, interpret_reference(specialised, inputs, initial), outputs,
+                 exactness);
 }
 
 }  // namespace tc::compiler

@@ -23,7 +23,20 @@ enum class Exactness {
   Exact,    ///< every bit must agree with the interpreter in the language's precision
 };
 
-/// Compares outputs of a run with the reference interpreter on the same inputs.
+/// What the interpreter makes of one set of inputs.
+struct Reference {
+  std::vector<lang::Value> language;  ///< outputs in the language's precision
+  std::vector<lang::Value> precise;   ///< outputs in float64
+  double scale = 0;                   ///< largest finite magnitude among the inputs
+};
+
+/// `initial` holds the contents of accumulated outputs by output position. Throws
+/// lang::InterpreterLimit when the program is too large to interpret.
+Reference interpret_reference(const lang::TypedDef& specialised,
+                              const std::vector<HostTensor>& inputs,
+                              const std::map<int, HostTensor>& initial);
+
+/// Compares outputs of a run with the reference of the same inputs.
 ///
 /// Rounded: a floating element may differ from the float64 reference by 16 times the largest error
 /// that the interpreter itself makes in the language's precision on that output (its conditioning),
@@ -31,7 +44,11 @@ enum class Exactness {
 /// output, and eps that of float64 only where nothing is computed in float32, plus one rounding to
 /// the type of the output. NaN must meet NaN, an infinity the same
 /// one. Integers must equal one of the two interpretations, since a value at a discontinuity may
-/// round either way. Throws lang::InterpreterLimit when the program is too large to interpret.
+/// round either way.
+Comparison compare(const lang::TypedDef& specialised, const Reference& reference,
+                   const std::vector<HostTensor>& outputs, Exactness exactness);
+
+/// interpret_reference() and compare() in one.
 Comparison compare_with_interpreter(const lang::TypedDef& specialised,
                                     const std::vector<HostTensor>& inputs,
                                     const std::map<int, HostTensor>& initial,

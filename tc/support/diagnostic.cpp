@@ -16,6 +16,7 @@ constexpr int kTabStop = 8;
 /// Bytes shown around the first byte of a range on an overlong line.
 constexpr std::size_t kBytesBefore = 80;
 constexpr std::size_t kBytesAfter = 160;
+constexpr std::size_t kLongestWord = 200;  ///< bytes of a word of a message
 
 struct CodePoint {
   std::uint32_t value;
@@ -129,6 +130,32 @@ std::string excerpt(std::string_view line, std::size_t begin, std::size_t end) {
   return text + "\n" + carets + "\n";
 }
 
+/// Names and numbers of any length are legal to write; in a message their two ends are enough.
+std::string with_short_words(std::string_view message) {
+  std::string text;
+  while (!message.empty()) {
+    const std::size_t length = std::min(message.find(' '), message.size());
+    std::size_t head = length;
+    std::size_t tail = length;
+    if (length > kLongestWord) {
+      head = kLongestWord / 2;
+      tail = length - kLongestWord / 4;
+      while (head > 0 && is_continuation(message[head]))
+        --head;
+      while (tail < length && is_continuation(message[tail]))
+        ++tail;
+    }
+    text += message.substr(0, head);
+    if (head < length) text += "...";
+    text += message.substr(tail, length - tail);
+    message.remove_prefix(length);
+    if (message.empty()) break;
+    text += ' ';
+    message.remove_prefix(1);
+  }
+  return text;
+}
+
 std::string render_message(const SourceBuffer& source, SourceRange range, std::string_view kind,
                            std::string_view message, std::string_view code) {
   const SourceBuffer::Position place = source.position(range.begin);
@@ -136,7 +163,8 @@ std::string render_message(const SourceBuffer& source, SourceRange range, std::s
   const auto begin = static_cast<std::size_t>(place.column - 1);
   const std::size_t length = range.end > range.begin ? range.end - range.begin : 0;
   return fmt::format("{}:{}:{}: {}: {}{}\n{}", printable(source.name()), place.line, place.column,
-                     kind, printable(message), code, excerpt(line, begin, begin + length));
+                     kind, printable(with_short_words(message)), code,
+                     excerpt(line, begin, begin + length));
 }
 
 }  // namespace

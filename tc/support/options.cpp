@@ -116,12 +116,12 @@ const std::vector<std::string_view>& option_value_names(Bounds) {
   return names;
 }
 
-Result<MappingOptions, std::string> named_options(std::string_view name) {
+Result<MappingOptions, std::string> named_options(std::string_view name, TargetKind kind) {
   MappingOptions options;
   if (name == "default") return options;
   if (name == "naive") {
     options.fusion = Fusion::Min;
-    options.tile.assign(8, 1);
+    if (kind == TargetKind::Cpu) options.tile.assign(8, 1);
     options.vector_bits = 1;
     options.register_rows = 1;
     options.register_vectors = 1;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tc/support/result.h"
+#include "tc/support/target.h"
 
 namespace tc {
 
@@ -20,7 +21,8 @@ struct MappingOptions {
   Fusion fusion = Fusion::Max;
   std::vector<std::int64_t>
       tile;  ///< per band member, outermost first; 0 = the whole extent; empty = the model decides
-  std::int64_t tasks = 0;  ///< parallel tasks aimed at; 0 = the model decides
+  std::int64_t tasks = 0;    ///< parallel tasks aimed at; 0 = the model decides
+  std::int64_t threads = 0;  ///< threads of a block on a GPU; 0 = the model decides
   std::int64_t vector_bits =
       0;  ///< 0 = the target's; else a power of two up to it; 1 = scalar code
   std::int64_t register_rows = 0;     ///< unrolled rows of a register tile; 0 = the model decides
@@ -86,6 +88,9 @@ void for_each_field(F&& f) {
   f(OptionField<std::int64_t>{"tasks", &O::tasks, "integer >= 0",
                               "parallel tasks aimed at; 0: the model decides",
                               domain::non_negative});
+  f(OptionField<std::int64_t>{"threads", &O::threads, "integer >= 0",
+                              "threads of a block on a GPU; 0: the model decides",
+                              domain::non_negative});
   f(OptionField<std::int64_t>{"vector_bits", &O::vector_bits, "0, 1 or a power of two from 64",
                               "vector width in bits; 0: the target's; 1: scalar code",
                               domain::vector_bits});
@@ -100,9 +105,10 @@ void for_each_field(F&& f) {
                               domain::non_negative});
   f(OptionField<bool>{"stage", &O::stage, "true | false",
                       "pack operands of contractions into tile-local buffers"});
-  f(OptionField<std::int64_t>{"local_bytes", &O::local_bytes, "integer >= 0",
-                              "limit on tile-local storage in bytes; 0: half of the L2 cache",
-                              domain::non_negative});
+  f(OptionField<std::int64_t>{
+      "local_bytes", &O::local_bytes, "integer >= 0",
+      "limit on tile-local storage in bytes; 0: half of the L2 cache or of shared memory",
+      domain::non_negative});
   f(OptionField<std::int64_t>{
       "split_reduction", &O::split_reduction, "integer >= 0",
       "parts of a reduction without outer parallelism; 0: the model decides; 1: never",
@@ -115,9 +121,10 @@ void for_each_field(F&& f) {
                       "allow reassociation and approximate functions"});
 }
 
-/// Named sets: "naive" (one element a step, no fusion, no staging, scalar) and "default" (the model
-/// decides). the error names the sets there are.
-Result<MappingOptions, std::string> named_options(std::string_view name);
+/// Named sets: "naive" (one element a step of a CPU task or a thread of a GPU, no fusion, no
+/// staging, scalar) and "default" (the model decides). The error names the sets there are.
+Result<MappingOptions, std::string> named_options(std::string_view name,
+                                                  TargetKind kind = TargetKind::Cpu);
 /// JSON, one object with a "version"; unknown names, wrong types and values outside the domain are
 /// errors that name them.
 std::string to_json(const MappingOptions& options);

@@ -192,7 +192,7 @@ private:
     if (position < metas.size()) {
       const TensorMeta& meta = metas[position];
       if (!meta.strides.empty()) buffer->strides = meta.strides;
-      buffer->alignment = std::max<std::int64_t>(meta.alignment, 1);
+      buffer->alignment = std::max(meta.alignment, buffer->alignment);
     }
     return buffer;
   }

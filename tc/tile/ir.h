@@ -5,11 +5,11 @@
 // and everything is still readable.
 //
 //   Program = (Argument* arguments, Kernel* kernels, Step* steps)        steps as in kernel/plan.h
-//   Kernel  = (name, Buffer* buffers, Var* int_params, GridLoop* grid, Node* body)
+//   Kernel  = (name, Buffer* buffers, Var* int_params, GridLoop* grid, thread?, Node* body)
 //   Node    = Op | Loop(var, begin, end, step, Node*) | Local(buffer) | Barrier
-//   Op      = (kind, label, Dim* box, Expr* conditions, Target* targets, combine, from_identity,
-//              Layout)
-//   Dim     = (var, begin, end, max_extent, reduction)
+//   Op      = (kind, label, Digit* digits, Dim* box, Expr* conditions, Target* targets, combine,
+//              from_identity, Layout)
+//   Dim     = (var, begin, end, step, max_extent, reduction)
 //   Target  = (buffer, Expr* subscripts, Expr value)
 //
 // An operation executes, for every point of its box (each var in [begin, end), where bounds may use
@@ -35,6 +35,12 @@
 //             (ArgMin/ArgMax on (value, position); position -1: nothing yet)
 //   contract  Add-reduce, over at least one reduction dim, of a product of two factors that do not
 //             depend on exactly the same dims, float or integer
+//
+// Threads. In a kernel with a `thread` every thread of a task executes every node, each for its own
+// points: bounds and conditions mention the operation's `digits`, parts of the thread's number.
+// Taken together the threads execute each point of the operation once. Local buffers belong to the
+// task (space Shared) or to each thread (space Register); a Barrier stands between two operations
+// of which one writes what the other accesses in another thread.
 //
 // `from_identity`: the non-reduction dims of the box determine the target element uniquely and the
 // operation starts from the identity instead of memory (every target element of the box is written
@@ -64,6 +70,15 @@ struct Dim {
   kernel::ExprPtr begin, end;
   std::int64_t max_extent = 0;  ///< end - begin never exceeds it
   bool reduction = false;
+  /// 1, or the distance of the runs of this thread: [begin + k * step, ... + width) below end,
+  /// where the width is the lanes of the layout (1 if the dim is not its vector dim).
+  std::int64_t step = 1;
+};
+
+/// A digit of the number of the thread: var = thread / stride % extent.
+struct Digit {
+  kernel::Var var;  ///< int64
+  std::int64_t stride = 1, extent = 1;
 };
 
 struct Target {
@@ -80,13 +95,15 @@ struct Layout {
   int vector_dim = -1;     ///< dim spread over lanes; -1: scalar
   int lanes = 1;
   std::vector<int>
-      unroll;  ///< per dim: register-tile factor, in vectors for vector_dim; 1: not unrolled
+      unroll;     ///< per dim: register-tile factor, in vectors for vector_dim; 1: not unrolled
+  int group = 1;  ///< consecutive threads whose partial results combine; the first one writes
   bool operator==(const Layout&) const = default;
 };
 
 struct Op {
   OpKind kind = OpKind::Map;
   std::string label;  ///< statement name
+  std::vector<Digit> digits;
   std::vector<Dim> dims;
   std::vector<kernel::ExprPtr> conditions;
   std::vector<Target> targets;
@@ -122,6 +139,7 @@ struct Kernel {
   std::vector<kernel::BufferPtr> buffers;  ///< Global and Scratch buffers in argument order
   std::vector<kernel::Var> int_params;
   std::vector<GridLoop> grid;
+  std::optional<kernel::GridDim> thread;  ///< threads of each task; absent: one
   std::vector<Node> body;
 };
 

@@ -85,6 +85,11 @@ private:
       loop.var = in_.define_var(name, Type{});
       kernel.grid.push_back(loop);
     }
+    if (in_.accept("thread")) {
+      const std::string name = in_.name();
+      const std::int64_t extent = in_.integer();
+      kernel.thread = kernel::GridDim{in_.define_var(name, Type{}), extent};
+    }
     kernel.body = nodes();
     in_.expect("}");
     in_.release(scope);
@@ -135,6 +140,8 @@ private:
     op.kind = kind;
     op.label = in_.name();
     in_.expect("{");
+    while (in_.is("digit") && in_.is_at(2, "stride"))
+      op.digits.push_back(digit());
     while (in_.is_at(1, "in"))
       op.dims.push_back(dim());
     while (in_.is("where") && !in_.is_at(1, "[")) {
@@ -148,6 +155,18 @@ private:
     return op;
   }
 
+  Digit digit() {
+    Digit digit;
+    in_.expect("digit");
+    const std::string name = in_.name();
+    in_.expect("stride");
+    digit.stride = in_.integer();
+    in_.expect("extent");
+    digit.extent = in_.integer();
+    digit.var = in_.define_var(name, Type{});
+    return digit;
+  }
+
   Dim dim() {
     Dim dim;
     const std::string name = in_.name();
@@ -155,6 +174,7 @@ private:
     dim.begin = in_.expr();
     in_.expect(":");
     dim.end = in_.expr();
+    if (in_.accept("step")) dim.step = in_.integer();
     in_.expect("extent");
     dim.max_extent = in_.integer();
     // A dim's name may be any word, also this one.
@@ -201,6 +221,7 @@ private:
     layout.lanes = static_cast<int>(in_.integer());
     in_.expect("unroll");
     layout.unroll = int_list();
+    if (in_.accept("group")) layout.group = static_cast<int>(in_.integer());
     return layout;
   }
 

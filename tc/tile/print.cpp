@@ -31,6 +31,8 @@ public:
     for (const auto& loop : kernel.grid)
       line(fmt::format("grid {} in {}:{} step {}", names.var(loop.var), loop.begin, loop.end,
                        loop.step));
+    if (kernel.thread)
+      line(fmt::format("thread {} {}", names.var(kernel.thread->var), kernel.thread->extent));
     nodes(kernel.body, names);
     --depth_;
     line("}");
@@ -67,11 +69,15 @@ private:
   void operation(const Op& op, Names names) {
     line(fmt::format("{} {} {{", to_text(op.kind), op.label));
     ++depth_;
+    for (const auto& digit : op.digits)
+      line(fmt::format("digit {} stride {} extent {}", names.var(digit.var), digit.stride,
+                       digit.extent));
     for (const auto& dim : op.dims) {
       const std::string begin = print(dim.begin, names);
       const std::string end = print(dim.end, names);
-      line(fmt::format("{} in {}:{} extent {}{}", names.var(dim.var), begin, end, dim.max_extent,
-                       dim.reduction ? " reduction" : ""));
+      const std::string step = dim.step == 1 ? "" : fmt::format(" step {}", dim.step);
+      line(fmt::format("{} in {}:{}{} extent {}{}", names.var(dim.var), begin, end, step,
+                       dim.max_extent, dim.reduction ? " reduction" : ""));
     }
     // Before a tuple, the last name of a bare condition would read as a function.
     const bool tuple = op.targets.size() != 1;
@@ -99,9 +105,10 @@ private:
   }
 
   void layout(const Layout& layout) {
-    line(fmt::format("layout order [{}] vector {} lanes {} unroll [{}]",
+    line(fmt::format("layout order [{}] vector {} lanes {} unroll [{}]{}",
                      fmt::join(layout.order, ", "), layout.vector_dim, layout.lanes,
-                     fmt::join(layout.unroll, ", ")));
+                     fmt::join(layout.unroll, ", "),
+                     layout.group == 1 ? "" : fmt::format(" group {}", layout.group)));
   }
 
   std::string out_;

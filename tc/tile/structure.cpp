@@ -51,8 +51,11 @@ const kernel::Load* copied_load(const Target& target) {
 
 OpKind classify_copy(const Target& target, const kernel::Load& load) {
   if (load.buffer->type != target.buffer->type) return OpKind::Convert;
-  const bool from_local = load.buffer->space == kernel::Space::Local;
-  const bool to_local = target.buffer->space == kernel::Space::Local;
+  const auto of_tile = [](const kernel::Buffer& buffer) {
+    return buffer.space != kernel::Space::Global && buffer.space != kernel::Space::Scratch;
+  };
+  const bool from_local = of_tile(*load.buffer);
+  const bool to_local = of_tile(*target.buffer);
   if (to_local && !from_local) return OpKind::Load;
   if (from_local && !to_local) return OpKind::Store;
   return OpKind::Map;

@@ -4,16 +4,17 @@
 // texts (kernel/text.h, plan.cpp).
 //
 //   program  = "tile" NAME  "scratch" BYTES  argument*  kernel*  step*
-//   kernel   = "kernel" NAME "{" ("buffer" buffer)* ("int" VAR)* grid* node* "}"
+//   kernel   = "kernel" NAME "{" ("buffer" buffer)* ("int" VAR)* grid* ["thread" VAR N] node* "}"
 //   grid     = "grid" VAR "in" LO ":" HI "step" N
 //   node     = op | loop | "alloc" buffer | "barrier" NAME
 //   loop     = "loop" VAR "in" expr ":" expr ["step" N] "{" node* "}"
-//   op       = KIND LABEL "{" dim* ("where" expr)* update [layout] "}"
-//   dim      = VAR "in" expr ":" expr "extent" N ["reduction"]
+//   op       = KIND LABEL "{" digit* dim* ("where" expr)* update [layout] "}"
+//   digit    = "digit" VAR "stride" N "extent" N
+//   dim      = VAR "in" expr ":" expr ["step" N] "extent" N ["reduction"]
 //   update   = access combine "=" ["!"] expr
 //            | "(" access, ... ")" combine "=" ["!"] "(" expr, ... ")"     "!": from the identity
 //   combine  = nothing | "+" | "*" | "min" | "max" | "argmin" | "argmax"
-//   layout   = "layout" "order" [INT, ...] "vector" DIM "lanes" N "unroll" [INT, ...]
+//   layout   = "layout" "order" [INT, ...] "vector" DIM "lanes" N "unroll" [INT, ...] ["group" N]
 //
 // Example, one tile of a matrix product:
 //

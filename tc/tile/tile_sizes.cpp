@@ -16,6 +16,12 @@ constexpr std::int64_t kTransposeCap = 64;
 constexpr std::int64_t kColumns = 256;
 constexpr std::int64_t kRowTiles = 16;
 constexpr std::int64_t kLineBytes = 64;
+// Tasks of a GPU.
+constexpr std::int64_t kWarpRun = 32;
+constexpr std::int64_t kBlockThreads = 256;
+constexpr std::int64_t kBlockPoints = 2048;
+constexpr std::int64_t kProductTile = 64 * 64;
+constexpr std::int64_t kBlocksPerCore = 2;
 
 using Sizes = std::vector<std::int64_t>;
 
@@ -70,6 +76,43 @@ public:
       if (!halve(sizes, minimum_)) break;
     }
     round(product, wanted, sizes);
+    return sizes;
+  }
+
+  /// Sizes of the tasks of a GPU: grown from single elements.
+  Sizes grown() const {
+    Sizes sizes = extent_;
+    if (context_.single_task) return sizes;
+    for (std::size_t m = 0; m < sizes.size(); ++m)
+      if (!fixed_[m]) sizes[m] = 1;
+    const std::int64_t blocks =
+        options_.tasks > 0 ? options_.tasks : kBlocksPerCore * std::max(target_.cores, 1);
+    const auto product = find_product();
+    // Runs of memory first: a warp that touches single elements wastes most of what it moves.
+    for (const std::size_t m : run_members())
+      grow_to(m, kWarpRun, 0, sizes);
+    if (product) {
+      const auto volume = [&](const std::vector<std::size_t>& members) {
+        std::int64_t count = 1;
+        for (const auto m : members)
+          count *= sizes[m];
+        return count;
+      };
+      // Squares share most.
+      bool grew = true;
+      while (grew && volume(product->rows) * volume(product->columns) < kProductTile) {
+        const bool rows = volume(product->rows) < volume(product->columns);
+        grew = grow_one(rows ? product->rows : product->columns, blocks / kBlocksPerCore, sizes) ||
+               grow_one(rows ? product->columns : product->rows, blocks / kBlocksPerCore, sizes);
+      }
+      return sizes;
+    }
+    const std::int64_t most = options_.register_rows == 1 ? kBlockThreads : kBlockPoints;
+    std::vector<std::size_t> inner_first;
+    for (std::size_t m = sizes.size(); m-- > 0;)
+      inner_first.push_back(m);
+    while (points_of_tile(sizes) * 2 <= most && grow_one(inner_first, blocks, sizes)) {
+    }
     return sizes;
   }
 
@@ -305,6 +348,57 @@ private:
     for (std::size_t i = 0; i < used.size(); ++i)
       if (varies[i] && !used[i]) return true;
     return false;
+  }
+
+  // ---- tasks of a GPU ----
+
+  /// Members along which some tensor that is as large as the work is contiguous, innermost first.
+  std::vector<std::size_t> run_members() const {
+    std::vector<std::size_t> members;
+    for (const auto& access : context_.accesses) {
+      const int dim = contiguous_[static_cast<std::size_t>(access.tensor)];
+      if (dim < 0) continue;
+      const auto along = members_of(static_cast<std::size_t>(access.position),
+                                    (*access.subscripts)[static_cast<std::size_t>(dim)]);
+      for (std::size_t m = along.size(); m-- > 0;)
+        if (along[m] && std::find(members.begin(), members.end(), m) == members.end())
+          members.push_back(m);
+    }
+    std::sort(members.rbegin(), members.rend());
+    return members;
+  }
+
+  /// Doubles a member; false if it is whole, or fewer than `blocks` tasks or too much local memory
+  /// would result.
+  bool grow(std::size_t m, std::int64_t blocks, Sizes& sizes) const {
+    if (fixed_[m] || sizes[m] >= extent_[m]) return false;
+    Sizes larger = sizes;
+    larger[m] = std::min(2 * sizes[m], extent_[m]);
+    if (tasks(larger) < std::min(blocks, tasks(sizes)) || !fits_locally(larger)) return false;
+    sizes = std::move(larger);
+    return true;
+  }
+  void grow_to(std::size_t m, std::int64_t size, std::int64_t blocks, Sizes& sizes) const {
+    while (sizes[m] < size && points_of_tile(sizes) < kBlockPoints && grow(m, blocks, sizes)) {
+    }
+  }
+  /// Grows the last of these members that can.
+  bool grow_one(const std::vector<std::size_t>& members, std::int64_t blocks, Sizes& sizes) const {
+    return std::any_of(members.begin(), members.end(),
+                       [&](std::size_t m) { return grow(m, blocks, sizes); });
+  }
+
+  /// Points of the heaviest statement in one tile.
+  std::int64_t points_of_tile(const Sizes& sizes) const {
+    std::int64_t most = 1;
+    for (std::size_t p = 0; p < group_.statements.size(); ++p) {
+      std::int64_t count = points_[p];
+      for (std::size_t m = 0; m < sizes.size(); ++m)
+        if (group_.band[m].alignment[p].index >= 0)
+          count = ceil_div(count, ceil_div(extent_[m], sizes[m]));
+      most = std::max(most, count);
+    }
+    return most;
   }
 
   std::int64_t tasks(const Sizes& sizes) const {
@@ -544,7 +638,8 @@ private:
 }  // namespace
 
 std::int64_t local_limit(const MappingOptions& options, const tc::Target& target) {
-  return options.local_bytes > 0 ? options.local_bytes : target.l2_bytes / 2;
+  if (options.local_bytes > 0) return options.local_bytes;
+  return target.kind == TargetKind::Cuda ? target.shared_bytes / 2 : target.l2_bytes / 2;
 }
 
 std::vector<std::int64_t> choose_tile_sizes(const poly::Scop& scop, const GroupContext& context,
@@ -552,7 +647,8 @@ std::vector<std::int64_t> choose_tile_sizes(const poly::Scop& scop, const GroupC
                                             const MappingOptions& options,
                                             const tc::Target& target) {
   Model model(scop, context, contiguous, options, target);
-  return options.tile.empty() ? model.run() : model.given();
+  if (!options.tile.empty()) return model.given();
+  return target.kind == TargetKind::Cuda ? model.grown() : model.run();
 }
 
 }  // namespace tc::tile

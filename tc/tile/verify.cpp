@@ -48,6 +48,10 @@ public:
       if (!range.known) unbounded_ = true;
       define(var, kernel::int_imm(range.lo), kernel::int_imm(range.hi + 1));
     }
+    if (kernel_.thread) {
+      if (kernel_.thread->extent < 1) error("a task has at least one thread");
+      define(kernel_.thread->var, kernel::int_imm(0), kernel::int_imm(kernel_.thread->extent));
+    }
     nodes(kernel_.body);
   }
 
@@ -116,7 +120,9 @@ private:
   }
 
   void local(const kernel::Buffer& buffer) {
-    if (buffer.space != kernel::Space::Local)
+    const bool of_threads =
+        buffer.space == kernel::Space::Shared || buffer.space == kernel::Space::Register;
+    if (buffer.space != kernel::Space::Local && !(kernel_.thread && of_threads))
       error(fmt::format("local '{}' is in another space", buffer.name));
     this->buffer(buffer);
   }
@@ -142,7 +148,15 @@ private:
 
   void operation(const Op& op) {
     where_ = op.label;
+    for (const auto& digit : op.digits) {
+      if (!kernel_.thread) error("digits of a thread in a kernel without threads");
+      if (digit.stride < 1 || digit.extent < 1)
+        error(fmt::format("digit '{}' has stride {} and extent {}", digit.var.name, digit.stride,
+                          digit.extent));
+      define(digit.var, kernel::int_imm(0), kernel::int_imm(digit.extent));
+    }
     for (const auto& dim : op.dims) {
+      if (dim.step < 1) error(fmt::format("dim '{}' has step {}", dim.var.name, dim.step));
       index(dim.begin, "a bound of '" + dim.var.name + "'");
       index(dim.end, "a bound of '" + dim.var.name + "'");
       if (dim.max_extent < 0) error(fmt::format("dim '{}' has a negative extent", dim.var.name));
@@ -154,7 +168,7 @@ private:
       extent(op, d);
     targets(op);
     if (op.layout) layout(op, *op.layout);
-    for (std::size_t d = 0; d < op.dims.size(); ++d)
+    for (std::size_t d = 0; d < op.dims.size() + op.digits.size(); ++d)
       scope_.pop();
     where_.clear();
   }
@@ -206,6 +220,8 @@ private:
       error(fmt::format("the layout has {} lanes", layout.lanes));
     if (static_cast<int>(layout.unroll.size()) != dims)
       error("the layout has not one unroll factor per dim");
+    if (layout.group < 1 || layout.group > 32 || (layout.group & (layout.group - 1)) != 0)
+      error(fmt::format("the layout combines {} threads", layout.group));
     for (const int factor : layout.unroll)
       if (factor < 1) error(fmt::format("the layout has unroll factor {}", factor));
   }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Malformed programs, sizes, files and arrays: exit status 1 and a located message, never a crash."""
 
+import os
 import re
 
 import numpy as np
@@ -94,6 +95,16 @@ WRONG_SIZES = {
     "not a number": (MATMUL, ["-D", "M=three", "-D", "N=4", "-D", "K=2"]),
     "beyond 64 bits": (MATMUL, ["-D", "M=99999999999999999999", "-D", "N=4", "-D", "K=2"]),
     "overflow": (MATMUL, ["-D", "M=4611686018427387904", "-D", "N=4", "-D", "K=2"]),
+    "inputs beyond memory": (MATMUL, ["-D", "M=400000", "-D", "N=1", "-D", "K=400000"]),
+    "output beyond memory": (MATMUL, ["-D", "M=400000", "-D", "N=400000", "-D", "K=1"]),
+    "output beyond memory, verified": (MATMUL, ["-D", "M=40000", "-D", "N=40000", "-D", "K=1000", "--verify"]),
+    "temporary beyond memory": (
+        "def f(float(N) x) -> (y) { t(i,j) = x(i) * x(j) t(i,j) = t(i,j) + t(i,j) * x(j) y(i) +=! t(i,j) * t(j,i) }", ["-D", "N=800000"]),
+    "elements beyond 64 bits": (MATMUL, ["-D", "M=9223372036854775807", "-D", "N=2", "-D", "K=1"]),
+    "dim beyond 64 bits": ("def f(float(N*N) x, float(N) z) -> (y) { y(i) = x(i) }", ["-D", "N=9223372036854775807"]),
+    "sum beyond 64 bits": ("def f(float(N+N) x) -> (y) { y(i) = x(i) }", ["-D", "N=9223372036854775807"]),
+    "bound beyond 64 bits": ("def f(float(N) x) -> (y) { y(i) = x(i / N) where i in 0:N*N*N*N }", ["-D", "N=100000"]),
+    "const beyond its type": ("def f(float(N) x, const int32 c) -> (y) { y(i) = x(i) * c }", ["-D", "N=4", "-D", "c=3000000000"]),
     "beyond memory": (MATMUL, ["-D", "M=4000000000", "-D", "N=4000000000", "-D", "K=1"]),
     "valid convolution that is too short": (
         "def f(float(N) x, float(K) w) -> (y) { y(i) +=! x(i + r_k) * w(r_k) }", ["-D", "N=3", "-D", "K=9"]),
@@ -169,29 +180,94 @@ def test_wrong_sizes_and_arrays(tensorc, tmp_path, arrays, name):
     file = tmp_path / "program.tc"
     file.write_text(program)
     output = tmp_path / "q.npy"
+    output.write_bytes(b"before")
+    if "--output" not in flags:
+        flags = [*flags, "--output", f"{'C' if program == MATMUL else 'y'}=q.npy"]
     done = tensorc("run", file, *[flag.format(**arrays) for flag in flags], timeout=20)
     message = done.stderr.decode()
     assert done.returncode == 1, (done.returncode, message)
     assert "error" in message or message.startswith("tensorc: "), message
-    assert not output.exists()
+    assert output.read_bytes() == b"before"
 
 
-@pytest.mark.parametrize(
-    "contents",
-    [b"", b"\x00" * 100, bytes(range(256)) * 40, b"(" * 100_000, b"def f(" + b"(" * 5000, b"x" * 10_000_000, b"# " + b"c" * 1_000_000],
-    ids=["empty", "zeros", "binary", "parentheses", "nested", "10MB", "comment"],
-)
-def test_hostile_files(tensorc, tmp_path, contents):
+def nested(opening, middle, closing, depth):
+    return f"def f(float(N) x) -> (y) {{ y(i) = {opening * depth}{middle}{closing * depth} }}\n".encode()
+
+
+LINE = b"def f%d(float(N) x) -> (y) { y(i) = x(i) }\n"
+HOSTILE = {
+    "empty": b"",
+    "zeros": b"\x00" * 100,
+    "binary": bytes(range(256)) * 40,
+    "no text": bytes((i * 7919 + i // 256) % 256 for i in range(100_000)),
+    "sixteen bits a letter": MATMUL.encode("utf-16"),
+    "parentheses": b"(" * 100_000,
+    "nested": b"def f(" + b"(" * 5000,
+    "comment": b"# " + b"c" * 1_000_000,
+    "nested parentheses": nested("(", "x(i)", ")", 100_000),
+    "open parentheses": nested("(", "x(i)", "", 100_000),
+    "nested subscripts": nested("x(", "i", ")", 100_000),
+    "nested minus": nested("- ", "x(i)", "", 100_000),
+    "nested not": nested("!", "true", "", 100_000),
+    "nested choice": nested("true ? ", "x(i)", " : x(i)", 50_000),
+    "choices to the right": nested("true ? x(i) : ", "x(i)", "", 50_000),
+    "nested functions": nested("exp(", "x(i)", ")", 100_000),
+    "nested min": nested("min(x(i), ", "x(i)", ")", 50_000),
+    "nested casts": nested("float(", "x(i)", ")", 100_000),
+    "long sum": nested("x(i) + ", "x(i)", "", 200_000),
+    "long product of sums": nested("(x(i) + 1) * ", "x(i)", "", 50_000),
+    "long list of arguments": nested("fmax(", "x(i)", ", x(i))", 20_000),
+    "nested for": b"def f(float(N) x) -> (y) { " + b"for t in 0:N { " * 50_000 + b"}" * 50_001,
+    "for for ever": b"def f(float(N) x) -> (y) { " + b"for t in 0:N { " * 200_000,
+    "one name of 10 MB": b"x" * 10_000_000,
+    "10 MB of blanks": b" " * 10_000_000,
+    "10 MB of digits": b"def f(float(N) x) -> (y) { y(i) = x(i) + " + b"9" * 10_000_000 + b" }",
+    "tensor with a name of 10 MB": b"def f(float(N) x) -> (y) { y(i) = " + b"z" * 10_000_000 + b"(i) }",
+    "10 MB of plus": b"+" * 10_000_000,
+    "10 MB of the same def": (LINE % 1) * 238_000,
+    "10 MB of statements": b"def f(float(N) x) -> (y) {\n" + b"  y(i) = q(i)\n" * 700_000 + b"}\n",
+    "10 MB of parameters": b"def f(" + b"float(N) x, " * 800_000 + b") -> (y) { y(i) = x(i) }",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files(tensorc, tmp_path, name):
     file = tmp_path / "program.tc"
-    file.write_bytes(contents)
-    done = tensorc("run", file, timeout=20)
-    assert done.returncode == 1, done.stderr[-300:]
-    assert done.stderr.strip()
+    file.write_bytes(HOSTILE[name])
+    for command in ("check", "run"):
+        done = tensorc(command, file, timeout=30)
+        nothing_to_check = command == "check" and name in ("empty", "comment", "10 MB of blanks")
+        assert done.returncode == (0 if nothing_to_check else 1), done.stderr[-300:]
+        assert nothing_to_check or done.stderr.strip()
+        assert len(done.stderr) < 1_000_000, "the messages are as long as the text"
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_long_programs_are_fine(tensorc, tmp_path, count):
+    """Length alone is no mistake."""
+    file = tmp_path / "program.tc"
+    file.write_bytes(b"".join(LINE % i for i in range(count)))
+    done = tensorc("check", file, timeout=60)
+    assert done.returncode == 0, done.stderr[-300:]
 
 
 def test_unreadable(tensorc, tmp_path):
-    assert tensorc("check", tmp_path / "absent.tc").returncode == 1
-    assert tensorc("check", tmp_path).returncode == 1
+    (tmp_path / "loop.tc").symlink_to("loop.tc")
+    (tmp_path / "dangling.tc").symlink_to("nowhere.tc")
+    files = ["absent.tc", tmp_path, "loop.tc", "dangling.tc", "x" * 300 + ".tc", "absent/program.tc", "/proc/self/mem"]
+    for file in files:
+        for command in (["check"], ["fmt", "--in-place"], ["run"], ["compile", "--emit", "ast"]):
+            done = tensorc(*command, file)
+            assert done.returncode == 1, (command, file, done.stderr)
+            assert b"cannot read" in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads everything")
+def test_forbidden(tensorc, tmp_path):
+    (tmp_path / "program.tc").write_text(MATMUL)
+    (tmp_path / "program.tc").chmod(0)
+    done = tensorc("check", "program.tc")
+    assert done.returncode == 1 and b"cannot read" in done.stderr
 
 
 def test_usage(tensorc, tmp_path):
@@ -210,4 +286,4 @@ def test_cuda_is_told_to_be_missing(tensorc, tmp_path):
 
 
 def test_enough_malformed_programs():
-    assert len(list(broken_tokens())) + len(WRONG_MEANING) + len(WRONG_SIZES) + 7 >= 200
+    assert len(list(broken_tokens())) + len(WRONG_MEANING) + len(WRONG_SIZES) + len(HOSTILE) >= 200

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
 import re
 from dataclasses import dataclass, field
 from typing import Callable
@@ -13,6 +15,9 @@ NUMPY_TYPES = {
     "float": np.float32, "double": np.float64, "half": np.float16,
     "int8": np.int8, "int32": np.int32, "int64": np.int64, "uint8": np.uint8, "bool": np.bool_,
 }
+
+# Values of the sizes and const parameters of each def, shared with the tests in C++.
+SIZES = json.loads((pathlib.Path(__file__).resolve().parents[1] / "cases" / "examples.json").read_text())
 
 
 @dataclass(frozen=True)
@@ -28,16 +33,17 @@ class Integers:
 class Example:
     file: str
     definition: str
-    sizes: list[dict[str, int]]  # a typical small one, one odd, one with a 1
     inputs: dict[str, str | Integers | Callable]
     reference: Callable
     consts: tuple[str, ...] = ()  # sizes that are passed as const parameters with -D
     rtol: float = 1e-4
     atol: float = 1e-4
     id: str = field(init=False)
+    sizes: list[dict[str, int]] = field(init=False)  # a typical small one, one odd, one with a 1
 
     def __post_init__(self):
         self.id = self.definition
+        self.sizes = SIZES[self.definition]["sizes"]
 
     def make_inputs(self, sizes: dict[str, int], seed: int) -> dict[str, np.ndarray]:
         """The inputs of one run; floats are standard normal and exact in the tensor's type."""
@@ -65,11 +71,11 @@ def _make(spec, sizes, random):
 REGISTRY: list[Example] = []
 
 
-def example(file: str, *, sizes, inputs, consts=(), **tolerance):
+def example(file: str, *, inputs, consts=(), **tolerance):
     """Registers the decorated function as the reference of the def of its name in `file`."""
 
     def register(function):
-        REGISTRY.append(Example(file, function.__name__, sizes, inputs, function, consts, **tolerance))
+        REGISTRY.append(Example(file, function.__name__, inputs, function, consts, **tolerance))
         return function
 
     return register

@@ -20,25 +20,13 @@
 // first among equals.
 #pragma once
 
-#include "tc/lower/cpu/op_info.h"
+#include "tc/lower/op/access.h"
+#include "tc/lower/op/op_info.h"
 #include "tc/support/options.h"
 #include "tc/support/target.h"
 
 namespace tc::lower::cpu {
 
-/// One load or store as the model sees it.
-struct Access {
-  kernel::BufferPtr buffer;
-  bool is_store = false;
-  std::vector<std::int64_t> stride;  ///< per dim, in elements
-  std::vector<bool> irregular;       ///< per dim: no constant stride
-
-  bool depends(std::size_t dim) const { return stride[dim] != 0 || irregular[dim]; }
-};
-std::vector<Access> accesses_of(const tile::Op& op, const OpInfo& info);
-
-/// Bits of the widest element type that the values of an operation are computed in.
-int compute_bits(const tile::Op& op);
 /// Vector bits that options and target agree on; 1: scalar code.
 int vector_bits(const MappingOptions& options, const Target& target);
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "tc/lower/cpu/nest.h"
-#include "tc/lower/cpu/program_names.h"
+#include "tc/lower/op/nest.h"
+#include "tc/lower/op/program_names.h"
 #include "tc/support/numeric.h"
 
 namespace tc::lower::cpu {

@@ -21,8 +21,8 @@
 #include <optional>
 #include <vector>
 
-#include "tc/lower/cpu/names.h"
-#include "tc/lower/cpu/op_info.h"
+#include "tc/lower/op/names.h"
+#include "tc/lower/op/op_info.h"
 #include "tc/support/options.h"
 #include "tc/support/target.h"
 

@@ -2,8 +2,8 @@
 #include "tc/lower/cpu/layout_model.h"
 #include "tc/lower/cpu/lower.h"
 #include "tc/lower/cpu/packing.h"
-#include "tc/lower/cpu/program_names.h"
 #include "tc/lower/cpu/staging.h"
+#include "tc/lower/op/program_names.h"
 
 namespace tc::lower::cpu {
 namespace {

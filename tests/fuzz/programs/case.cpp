@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 #include <sstream>
 
@@ -14,16 +13,7 @@ namespace tc::fuzz {
 
 namespace {
 
-constexpr std::array<const char*, kNumViews> kViewNames = {
-    "contiguous", "aligned", "offset", "padded", "strided", "transposed", "reversed", "expanded"};
 constexpr std::string_view kMark = "# fuzz ";
-
-std::optional<View> view_from_name(std::string_view name) {
-  for (std::size_t i = 0; i < kViewNames.size(); ++i) {
-    if (kViewNames[i] == name) return static_cast<View>(i);
-  }
-  return std::nullopt;
-}
 
 /// Values of the names in dims: sizes and integer consts.
 using Scope = std::map<std::string, std::int64_t>;
@@ -97,7 +87,7 @@ bool read_line(std::string_view key, std::string_view value, Case& result) {
   }
   if (key == "views") {
     return read_pairs(value, [&](const std::string& name, const std::string& text) {
-      const auto view = view_from_name(text);
+      const auto view = cases::view_from_name(text);
       if (view) result.views[name] = *view;
       return view.has_value();
     });
@@ -122,10 +112,6 @@ bool read_line(std::string_view key, std::string_view value, Case& result) {
 
 }  // namespace
 
-const char* to_string(View view) {
-  return kViewNames[static_cast<std::size_t>(view)];
-}
-
 std::string to_text(const Case& experiment) {
   std::string out = fmt::format("{}def {}\n", kMark, experiment.def);
   if (!experiment.sizes.empty()) {
@@ -143,7 +129,7 @@ std::string to_text(const Case& experiment) {
   if (!experiment.views.empty()) {
     out += fmt::format("{}views", kMark);
     for (const auto& [name, view] : experiment.views)
-      out += fmt::format(" {}={}", name, to_string(view));
+      out += fmt::format(" {}={}", name, cases::to_string(view));
     out += '\n';
   }
   out += fmt::format("{}inputs {}{}{}\n", kMark, experiment.inputs,
@@ -184,46 +170,6 @@ const lang::ast::Def* find_def(const lang::ast::Program& program, std::string_vi
   return nullptr;
 }
 
-bool possible(View view, DType type, std::size_t rank) {
-  if (view == View::Contiguous || view == View::Aligned) return true;
-  if (bits(type) < 8) return false;
-  if (view == View::Offset) return true;
-  if (view == View::Padded || view == View::Transposed) return rank >= 2;
-  return rank >= 1;
-}
-
-std::vector<std::int64_t> strides_of(View view, DType type,
-                                     const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> strides = row_major_strides(type, sizes);
-  if (!possible(view, type, sizes.size())) return strides;
-  const std::size_t rank = sizes.size();
-  switch (view) {
-  case View::Contiguous:
-  case View::Aligned:
-  case View::Offset: break;
-  case View::Padded:
-  case View::Strided: {
-    std::int64_t stride = view == View::Padded ? 1 : 2;
-    for (std::size_t d = rank; d-- > 0;) {
-      strides[d] = stride;
-      stride *= std::max<std::int64_t>(sizes[d], 1) + (d + 1 == rank ? 3 : 1);
-    }
-    break;
-  }
-  case View::Transposed: {
-    std::int64_t stride = 1;
-    for (std::size_t d = 0; d < rank; ++d) {
-      strides[d] = stride;
-      stride *= std::max<std::int64_t>(sizes[d], 1);
-    }
-    break;
-  }
-  case View::Reversed: strides[rank - 1] = -strides[rank - 1]; break;
-  case View::Expanded: strides[0] = 0; break;
-  }
-  return strides;
-}
-
 std::optional<Metadata> metadata_of(const Case& experiment, const lang::ast::Program& program) {
   const lang::ast::Def* def = find_def(program, experiment.def);
   if (def == nullptr) return std::nullopt;
@@ -238,19 +184,15 @@ std::optional<Metadata> metadata_of(const Case& experiment, const lang::ast::Pro
       metadata.consts[param.name.name] = found->second;
       continue;
     }
-    TensorMeta meta;
-    meta.type = param.type.element;
+    std::vector<std::int64_t> sizes;
     for (const lang::ast::ExprPtr& dim : param.type.dims) {
       const auto size = value_of(dim, scope);
       if (!size || *size < 0) return std::nullopt;
-      meta.sizes.push_back(*size);
+      sizes.push_back(*size);
     }
     const auto found = experiment.views.find(param.name.name);
     const View view = found == experiment.views.end() ? View::Contiguous : found->second;
-    meta.strides = strides_of(view, meta.type, meta.sizes);
-    const int bytes = std::max(1, bits(meta.type) / 8);
-    meta.alignment = view == View::Aligned ? 64 : bytes;
-    metadata.inputs.push_back(meta);
+    metadata.inputs.push_back(cases::meta_of(view, param.type.element, sizes));
   }
   return metadata;
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cases/view.h"
 #include "tc/lang/ast.h"
 #include "tc/support/options.h"
 #include "tc/support/result.h"
@@ -18,19 +19,7 @@
 
 namespace tc::fuzz {
 
-/// How an input or output lies in memory.
-enum class View {
-  Contiguous,
-  Aligned,     ///< contiguous, and known to begin at a multiple of 64 bytes
-  Offset,      ///< contiguous, begins one element behind an aligned address
-  Padded,      ///< rows are longer than the innermost size
-  Strided,     ///< gaps in every dimension
-  Transposed,  ///< dimensions in the opposite order in memory
-  Reversed,    ///< the innermost dimension runs backwards
-  Expanded,    ///< stride 0 in the outermost dimension; inputs only
-};
-inline constexpr int kNumViews = 8;
-const char* to_string(View view);
+using cases::View;
 
 struct Case {
   std::string text;
@@ -54,10 +43,5 @@ const lang::ast::Def* find_def(const lang::ast::Program& program, std::string_vi
 /// What tc::compile needs to know beside the options: shapes from the dims of the parameters, with
 /// the strides of the views. nullopt when a dim has no value.
 std::optional<Metadata> metadata_of(const Case& experiment, const lang::ast::Program& program);
-
-/// Strides of a view of a tensor, in elements.
-std::vector<std::int64_t> strides_of(View view, DType type, const std::vector<std::int64_t>& sizes);
-/// Whether a tensor can lie in memory like this: 4-bit rows are packed, rank 0 has no strides.
-bool possible(View view, DType type, std::size_t rank);
 
 }  // namespace tc::fuzz

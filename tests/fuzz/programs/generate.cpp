@@ -69,7 +69,7 @@ void choose_views(const State& s, Case& experiment, Random& r) {
   if (r.percent(45)) return;
   for (const TensorInfo& tensor : s.tensors) {
     if (!r.percent(45) || (!tensor.is_param && !tensor.is_output)) continue;
-    const View view = static_cast<View>(r.between(0, kNumViews - 1));
+    const View view = static_cast<View>(r.between(0, cases::kNumViews - 1));
     if (!possible(view, tensor.type, tensor.rank())) continue;
     if (view == View::Expanded && tensor.is_output) continue;
     experiment.views[tensor.name] = view;

@@ -9,8 +9,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "cases/exactness.h"
+#include "cases/placed_tensor.h"
 #include "coverage.h"
-#include "memory.h"
 #include "random.h"
 #include "tc/compiler/pipeline.h"
 #include "tc/compiler/random_inputs.h"
@@ -25,6 +26,7 @@ namespace tc::fuzz {
 
 namespace {
 
+using cases::PlacedTensor;
 using compiler::HostTensor;
 
 Outcome failed(Outcome outcome, std::string property, std::string message, int options = -1) {
@@ -52,10 +54,7 @@ Result<compiler::FrontEnd, Failure> front_end(const Case& experiment, const Sour
     metadata.outputs.emplace_back();
     const View view = view_of(experiment, tensor.name);
     if (tensor.is_param || view == View::Contiguous) continue;
-    TensorMeta meta = front->outputs[o];
-    meta.strides = strides_of(view, meta.type, meta.sizes);
-    meta.alignment = view == View::Aligned ? 64 : std::max(1, bits(meta.type) / 8);
-    metadata.outputs.back() = meta;
+    metadata.outputs.back() = cases::meta_of(view, front->outputs[o].type, front->outputs[o].sizes);
     any = true;
   }
   if (!any) return front;
@@ -105,54 +104,10 @@ Data make_data(const Case& experiment, const compiler::FrontEnd& front) {
   return data;
 }
 
-/// Whether a value is computed without rounding as long as numbers stay small integers.
-bool exact_value(const lang::ExprPtr& value) {
-  static const std::set<std::string> kExact = {"abs",   "fabs",  "relu",    "floor", "ceil",
-                                               "trunc", "rint",  "round",   "fmin",  "fmax",
-                                               "isnan", "isinf", "copysign"};
-  bool exact = true;
-  lang::walk(value, [&](const lang::Expr& expr) {
-    if (const auto* builtin = std::get_if<lang::Builtin>(&expr.node))
-      exact = exact && kExact.count(builtin->name) != 0;
-    if (const auto* binary = std::get_if<lang::Binary>(&expr.node))
-      exact = exact && !(binary->op == lang::BinaryOp::Div && is_float(expr.type));
-    if (const auto* constant = std::get_if<lang::FloatConst>(&expr.node))
-      exact = exact && std::fabs(constant->value) <= 1024 &&
-              constant->value * 4 == std::floor(constant->value * 4);
-  });
-  return exact;
-}
-
-/// Bit-for-bit comparison makes sense: only exact operations, and the interpreter agrees with
-/// itself in both precisions on values that are far from where float32 sums begin to round.
+/// Bit-for-bit comparison makes sense.
 bool is_exact(const lang::TypedDef& def, const Data& data) {
-  for (const lang::StatementInContext& context : lang::statements(def)) {
-    const lang::Statement& statement = *context.statement;
-    if (!exact_value(statement.value)) return false;
-    if (statement.op == lang::ReduceOp::Mul && is_float(statement.accumulator)) return false;
-  }
-  std::vector<lang::Value> inputs;
-  for (const HostTensor& input : data.inputs)
-    inputs.push_back(compiler::to_value(input));
-  std::map<int, lang::Value> initial;
-  for (const auto& [position, tensor] : data.initial)
-    initial[position] = compiler::to_value(tensor);
-  lang::InterpreterOptions options;
-  const auto language = lang::interpret(def, inputs, initial, options);
-  options.precision = lang::Precision::Double;
-  const auto precise = lang::interpret(def, inputs, initial, options);
-  constexpr double kLargest = 1 << 18;
-  for (std::size_t o = 0; o < language.size(); ++o) {
-    if (language[o].integer != precise[o].integer) return false;
-    for (std::size_t i = 0; i < language[o].real.size(); ++i) {
-      const double a = language[o].real[i];
-      const double b = precise[o].real[i];
-      if (std::isnan(a) != std::isnan(b)) return false;
-      if (std::isfinite(b) && (std::fabs(b) > kLargest || round_to(language[o].type, b) != a))
-        return false;
-    }
-  }
-  return true;
+  return cases::has_exact_operations(def) &&
+         cases::is_exact(compiler::interpret_reference(def, data.inputs, data.initial));
 }
 
 struct Placed {
@@ -174,7 +129,7 @@ Placed place(const Case& experiment, const compiler::FrontEnd& front, const Data
   for (const lang::Tensor& tensor : def.tensors) {
     if (!tensor.is_param) continue;
     const auto i = static_cast<std::size_t>(tensor.param_position);
-    const int offset = view_of(experiment, tensor.name) == View::Offset ? 1 : 0;
+    const std::int64_t offset = cases::offset_of(view_of(experiment, tensor.name));
     placed.inputs[i] = std::make_shared<PlacedTensor>(front.inputs[i], offset);
     placed.inputs[i]->write(data.inputs[i]);
     placed.inputs[i]->remember();
@@ -185,7 +140,7 @@ Placed place(const Case& experiment, const compiler::FrontEnd& front, const Data
       placed.outputs.push_back(placed.inputs[static_cast<std::size_t>(tensor.param_position)]);
       continue;
     }
-    const int offset = view_of(experiment, tensor.name) == View::Offset ? 1 : 0;
+    const std::int64_t offset = cases::offset_of(view_of(experiment, tensor.name));
     placed.outputs.push_back(std::make_shared<PlacedTensor>(front.outputs[o], offset));
     const auto initial = data.initial.find(static_cast<int>(o));
     placed.outputs.back()->write(initial == data.initial.end()

@@ -146,6 +146,7 @@ Value Environment::evaluate(const ExprPtr& expr) const {
           out[0] = binary(kOps[static_cast<int>(n.op)], type, out[0], v[l]);
       },
       [&](const Lane& n) { out[0] = evaluate(n.vector).at(n.lane); },
+      [&](const Shuffle&) { throw std::logic_error("a task of a CPU kernel has one thread"); },
   };
   std::visit(visit, expr->node);
   check(out.size() == lanes, "a value has the lanes of its type");

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "examples.h"
-#include "tc/lower/cpu/affine.h"
 #include "tc/lower/cpu/lower.h"
+#include "tc/lower/op/affine.h"
 
 namespace tc::test {
 namespace {
@@ -62,8 +62,8 @@ TEST(Selection, KeepsGivenLayoutsAndIsIdempotent) {
   }
 }
 
-using lower::cpu::Interval;
-using lower::cpu::Ranges;
+using lower::Interval;
+using lower::Ranges;
 
 TEST(Affine, DividesWhereTheRestStaysInOnePeriod) {
   const kernel::Var t{0, "t", {}}, lane{1, "lane", {}}, m{2, "m", {}};
@@ -90,16 +90,15 @@ TEST(Affine, DividesWhereTheRestStaysInOnePeriod) {
 TEST(Affine, DirectionIsMonotonyOnly) {
   const kernel::Var i{0, "i", {}};
   const auto x = kernel::var_ref(i);
-  EXPECT_EQ(lower::cpu::direction(
-                kernel::binary(kernel::BinaryOp::Min, num(3), kernel::add(x, num(1))), 0),
-            1);
-  EXPECT_EQ(lower::cpu::direction(kernel::sub(num(9), kernel::mul(num(2), x)), 0), -1);
-  EXPECT_EQ(lower::cpu::direction(num(4), 0), 0);
+  EXPECT_EQ(
+      lower::direction(kernel::binary(kernel::BinaryOp::Min, num(3), kernel::add(x, num(1))), 0),
+      1);
+  EXPECT_EQ(lower::direction(kernel::sub(num(9), kernel::mul(num(2), x)), 0), -1);
+  EXPECT_EQ(lower::direction(num(4), 0), 0);
+  EXPECT_FALSE(lower::direction(kernel::binary(kernel::BinaryOp::Min, x, kernel::sub(num(9), x)), 0)
+                   .has_value());
   EXPECT_FALSE(
-      lower::cpu::direction(kernel::binary(kernel::BinaryOp::Min, x, kernel::sub(num(9), x)), 0)
-          .has_value());
-  EXPECT_FALSE(
-      lower::cpu::direction(kernel::binary(kernel::BinaryOp::FloorMod, x, num(3)), 0).has_value());
+      lower::direction(kernel::binary(kernel::BinaryOp::FloorMod, x, num(3)), 0).has_value());
 }
 
 }  // namespace

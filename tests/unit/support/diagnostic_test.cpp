@@ -115,6 +115,18 @@ TEST(Printable, EscapesWhatATerminalWouldObey) {
     EXPECT_EQ(printable(c.text), c.shown);
 }
 
+TEST(Render, ShortensEndlessWords) {
+  const SourceBuffer source("f.tc", "abc");
+  const std::string name = "begin" + std::string(100'000, 'x') + "end";
+  DiagnosticSink sink;
+  sink.error("E0001", {1, 2}, "the name '" + name + "' is unknown; use 'a' or  'b'");
+  const std::string text = render(source, sink.sorted());
+  EXPECT_LT(text.size(), 400u);
+  EXPECT_NE(text.find("the name 'beginxx"), std::string::npos) << text;
+  EXPECT_NE(text.find("xx...xx"), std::string::npos) << text;
+  EXPECT_NE(text.find("xxend' is unknown; use 'a' or  'b' [E0001]"), std::string::npos) << text;
+}
+
 TEST(DiagnosticSink, SortsByPlaceAndDropsRepetitions) {
   DiagnosticSink sink;
   sink.warning("W0001", {9, 10}, "w");

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/lower/cuda/barriers.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "tc/kernel/text.h"
+#include "tc/lower/op/affine.h"
+#include "tc/lower/op/op_info.h"
+#include "tc/support/check.h"
+
+namespace tc::lower::cuda {
+
+using kernel::ExprPtr;
+
+namespace {
+
+struct Touch {
+  int buffer = -1;
+  bool is_write = false;
+  std::string thread;  ///< which thread touches which element; empty: not known
+
+  bool operator==(const Touch&) const = default;
+  auto operator<=>(const Touch&) const = default;
+};
+
+bool conflict(const Touch& a, const Touch& b) {
+  if (a.buffer != b.buffer || (!a.is_write && !b.is_write)) return false;
+  return a.thread.empty() || a.thread != b.thread;
+}
+
+/// Describes, for one operation, the thread of an access as text.
+class ThreadMap {
+public:
+  ThreadMap(const tile::Op& op, kernel::Names& names) : op_(op), names_(names) {
+    std::set<int> in_dims;
+    for (const auto& dim : op.dims)
+      for (const int var : variables(dim.begin))
+        in_dims.insert(var);
+    for (const auto& digit : op.digits)
+      if (digit.extent > 1 && in_dims.count(digit.var.id) != 0) digits_.push_back(digit);
+  }
+
+  std::string of(const std::vector<ExprPtr>& subscripts) const {
+    if (digits_.empty()) return "first thread";
+    std::string text;
+    std::set<int> covered;
+    const Ranges ranges;
+    for (const auto& subscript : subscripts) {
+      if (contains_load(subscript)) return {};
+      const Affine sum = ranges.affine(subscript);
+      text += fmt::format("[{}", sum.constant);
+      for (const auto& term : sum.terms) {
+        const auto* ref = std::get_if<kernel::VarRef>(&term.atom->node);
+        const int d = ref ? dim_of(op_, ref->var.id) : -1;
+        if (d < 0 && !dims_in(op_, term.atom).empty()) return {};
+        text += fmt::format(" {}*{}", term.coefficient,
+                            d < 0 ? kernel::print(term.atom, names_) : dim(d, covered));
+      }
+      text += "]";
+    }
+    const bool all = std::all_of(digits_.begin(), digits_.end(), [&](const tile::Digit& digit) {
+      return covered.count(digit.var.id) != 0;
+    });
+    return all ? text : std::string();
+  }
+
+private:
+  /// How the threads share a dim; digits are named by what they are, not by their variable.
+  std::string dim(int d, std::set<int>& covered) const {
+    const tile::Dim& dim = op_.dims[d];
+    Affine begin = Ranges().affine(dim.begin);
+    std::string shares;
+    for (const auto& digit : digits_) {
+      const auto weight = begin.coefficient(digit.var.id);
+      if (!weight || *weight == 0) continue;
+      begin.add(kernel::var_ref(digit.var), -*weight);
+      covered.insert(digit.var.id);
+      shares += fmt::format(" {}:{}:{}", digit.stride, digit.extent, *weight);
+    }
+    if (shares.empty()) return "any";
+    return fmt::format("({} step {}{})", kernel::print(to_expr(begin), names_), dim.step, shares);
+  }
+
+  const tile::Op& op_;
+  kernel::Names& names_;
+  std::vector<tile::Digit> digits_;  ///< that share dims
+};
+
+class Placement {
+public:
+  std::vector<tile::Node> list(const std::vector<tile::Node>& nodes) {
+    std::vector<tile::Node> out;
+    for (const auto& node : nodes)
+      std::visit(Overloaded{
+                     [&](const tile::Op& op) { operation(op, out); },
+                     [&](const std::shared_ptr<const tile::Loop>& loop) {
+                       out.emplace_back(this->loop(*loop));
+                     },
+                     [&](const tile::Local& local) { out.emplace_back(local); },
+                     [&](const tile::Barrier& barrier) {
+                       if (barrier.scope == "block") pending_.clear();
+                       out.emplace_back(barrier);
+                     },
+                 },
+                 node);
+    return out;
+  }
+
+private:
+  std::set<Touch> touches(const tile::Op& op) {
+    std::set<Touch> result;
+    const ThreadMap threads(op, names_);
+    const auto take = [&](const kernel::Buffer& buffer, const std::vector<ExprPtr>& subscripts,
+                          bool is_write) {
+      if (buffer.space == kernel::Space::Register) return;
+      // Read-only arguments are written by nobody.
+      if (!is_write && !buffer.writable) return;
+      result.insert({buffer.id, is_write, threads.of(subscripts)});
+    };
+    const auto loads = [&](const ExprPtr& expr) {
+      for (const auto& load : loads_in(expr)) {
+        const auto& node = std::get<kernel::Load>(load->node);
+        take(*node.buffer, node.indices, false);
+      }
+    };
+    for (const auto& target : op.targets) {
+      take(*target.buffer, target.subscripts, true);
+      loads(target.value);
+      for (const auto& subscript : target.subscripts)
+        loads(subscript);
+    }
+    for (const auto& condition : op.conditions)
+      loads(condition);
+    return result;
+  }
+
+  void operation(const tile::Op& op, std::vector<tile::Node>& out) {
+    const std::set<Touch> now = touches(op);
+    const bool wait = std::any_of(now.begin(), now.end(), [&](const Touch& a) {
+      return std::any_of(pending_.begin(), pending_.end(),
+                         [&](const Touch& b) { return conflict(a, b); });
+    });
+    if (wait) {
+      out.emplace_back(tile::Barrier{"block"});
+      pending_.clear();
+    }
+    pending_.insert(now.begin(), now.end());
+    out.emplace_back(op);
+  }
+
+  std::shared_ptr<const tile::Loop> loop(const tile::Loop& loop) {
+    const std::set<Touch> before = pending_;
+    list(loop.body);
+    // What an iteration leaves pending meets the next one; whether it runs at all is not known.
+    pending_.insert(before.begin(), before.end());
+    const std::set<Touch> entry = pending_;
+    auto placed = std::make_shared<tile::Loop>(loop);
+    placed->body = list(loop.body);
+    pending_.insert(entry.begin(), entry.end());
+    return placed;
+  }
+
+  kernel::Names names_;
+  std::set<Touch> pending_;
+};
+
+}  // namespace
+
+std::vector<tile::Node> place_barriers(const std::vector<tile::Node>& nodes) {
+  return Placement().list(nodes);
+}
+
+}  // namespace tc::lower::cuda

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/lower/cuda/coalescing.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tc::lower::cuda {
+
+using kernel::ExprPtr;
+
+namespace {
+
+constexpr int kAccessBytes = 16;
+constexpr double kSharedWeight = 0.05;
+
+bool is_far(const kernel::Buffer& buffer) {
+  return buffer.space == kernel::Space::Global || buffer.space == kernel::Space::Scratch;
+}
+
+/// Element offset of an access as a sum; nullopt where a subscript is gathered.
+std::optional<Affine> offset_of(const Ranges& ranges, const kernel::Buffer& buffer,
+                                const std::vector<ExprPtr>& subscripts) {
+  Affine sum;
+  for (std::size_t s = 0; s < subscripts.size(); ++s) {
+    if (contains_load(subscripts[s])) return std::nullopt;
+    Affine term = ranges.affine(subscripts[s]);
+    term *= buffer.strides[s];
+    sum += term;
+  }
+  return sum;
+}
+
+class Width {
+public:
+  Width(const tile::Op& op, const OpInfo& info, std::size_t dim)
+      : op_(op), info_(info), dim_(dim) {}
+
+  /// Whether `lanes` elements from each place of the dim on are one aligned access or none of its
+  /// business.
+  bool fits(const kernel::Buffer& buffer, const std::vector<ExprPtr>& subscripts,
+            std::int64_t lanes) const {
+    const int var = op_.dims[dim_].var.id;
+    const bool moves = std::any_of(subscripts.begin(), subscripts.end(),
+                                   [&](const ExprPtr& s) { return depends_on(s, var); });
+    if (!moves) return true;
+    const auto offset = offset_of(info_.ranges, buffer, subscripts);
+    if (!offset) return gathered_row(buffer, subscripts, lanes);
+    const auto step = offset->coefficient(var);
+    if (!step) return false;
+    if (*step == 0) return true;
+    if (*step != 1) return false;
+    Affine start = *offset;
+    start.add(kernel::var_ref(op_.dims[dim_].var), -1);
+    start += info_.ranges.affine(op_.dims[dim_].begin);
+    return is_aligned(buffer, start, lanes);
+  }
+
+private:
+  /// Rows picked by a gather: the row begins where any row does.
+  bool gathered_row(const kernel::Buffer& buffer, const std::vector<ExprPtr>& subscripts,
+                    std::int64_t lanes) const {
+    const int var = op_.dims[dim_].var.id;
+    for (std::size_t s = 0; s < subscripts.size(); ++s) {
+      if (contains_load(subscripts[s])) {
+        if (depends_on(subscripts[s], var) || buffer.strides[s] % lanes != 0) return false;
+        continue;
+      }
+      Affine term = info_.ranges.affine(subscripts[s]);
+      term *= buffer.strides[s];
+      const auto step = term.coefficient(var);
+      if (!step || (*step != 0 && *step != 1)) return false;
+      if (*step == 1) {
+        term.add(kernel::var_ref(op_.dims[dim_].var), -1);
+        term += info_.ranges.affine(op_.dims[dim_].begin);
+      }
+      if (!is_aligned(buffer, term, lanes)) return false;
+    }
+    return true;
+  }
+
+  bool is_aligned(const kernel::Buffer& buffer, const Affine& start, std::int64_t lanes) const {
+    const std::int64_t bytes = bits(buffer.type) / 8;
+    if (bytes < 1 || bytes * lanes > kAccessBytes) return false;
+    if (buffer.alignment % (bytes * lanes) != 0) return false;
+    if (start.constant % lanes != 0) return false;
+    return std::all_of(start.terms.begin(), start.terms.end(), [&](const Affine::Term& term) {
+      return term.coefficient * factor(term.atom) % lanes == 0;
+    });
+  }
+
+  /// A known divisor of every value of an atom.
+  std::int64_t factor(const ExprPtr& atom) const {
+    if (const auto* ref = std::get_if<kernel::VarRef>(&atom->node))
+      return info_.ranges.multiple(ref->var.id);
+    if (const auto* node = std::get_if<kernel::Binary>(&atom->node)) {
+      if (node->op != kernel::BinaryOp::Min && node->op != kernel::BinaryOp::Max) return 1;
+      return std::gcd(divisor(node->left), divisor(node->right));
+    }
+    return 1;
+  }
+
+  std::int64_t divisor(const ExprPtr& expr) const {
+    const Affine sum = info_.ranges.affine(expr);
+    std::int64_t common = sum.constant;
+    for (const auto& term : sum.terms)
+      common = std::gcd(common, term.coefficient * factor(term.atom));
+    return common;
+  }
+
+  const tile::Op& op_;
+  const OpInfo& info_;
+  std::size_t dim_;
+};
+
+}  // namespace
+
+double contiguous_weight(const std::vector<Access>& accesses, std::size_t dim) {
+  double weight = 0;
+  for (const auto& access : accesses) {
+    if (access.irregular[dim] || (access.stride[dim] != 1 && access.stride[dim] != -1)) continue;
+    const double bytes = bits(access.buffer->type) / 8.0;
+    weight += is_far(*access.buffer) ? bytes : bytes * kSharedWeight;
+  }
+  return weight;
+}
+
+int widest_access(const tile::Op& op, const OpInfo& info, std::size_t dim, int limit) {
+  const Width width(op, info, dim);
+  const auto all_fit = [&](std::int64_t lanes) {
+    for (const auto& target : op.targets) {
+      if (bits(target.buffer->type) < 8 || !width.fits(*target.buffer, target.subscripts, lanes))
+        return false;
+      for (const auto& load : loads_in(target.value)) {
+        const auto& node = std::get<kernel::Load>(load->node);
+        if (!width.fits(*node.buffer, node.indices, lanes)) return false;
+      }
+    }
+    return true;
+  };
+  int lanes = 1;
+  while (lanes * 2 <= limit && all_fit(lanes * 2))
+    lanes *= 2;
+  return lanes;
+}
+
+}  // namespace tc::lower::cuda

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/lower/cuda/contract.h"
+
+#include <algorithm>
+
+#include "tc/lower/op/access.h"
+#include "tc/support/check.h"
+#include "tc/support/numeric.h"
+
+namespace tc::lower::cuda {
+
+using kernel::BinaryOp;
+using kernel::ExprPtr;
+
+namespace {
+
+constexpr std::int64_t kFewElements = 16;  ///< rows or columns below which staging does not pay
+constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
+constexpr std::int64_t kAccumulators = 64;
+constexpr std::int64_t kPadding = 4;  ///< elements between rows of a panel, against bank conflicts
+constexpr int kLanes = 4;
+
+/// One factor of the product.
+struct Side {
+  ExprPtr value;
+  std::vector<int> kept;  ///< dims of this factor only, as in Op::dims; the last one is innermost
+};
+
+struct Roles {
+  Side rows, columns;  ///< columns: the side along which the target is contiguous
+  std::vector<int> batch, reductions;
+};
+
+std::int64_t extent(const tile::Op& op, int d) {
+  return std::max<std::int64_t>(op.dims[d].max_extent, 1);
+}
+
+std::int64_t volume(const tile::Op& op, const std::vector<int>& dims) {
+  std::int64_t product = 1;
+  for (const int d : dims)
+    product = std::min(product * extent(op, d), std::int64_t{1} << 40);
+  return product;
+}
+
+bool is_plain_box(const tile::Op& op) {
+  return std::all_of(op.dims.begin(), op.dims.end(), [&](const tile::Dim& dim) {
+    return dims_in(op, dim.begin).empty() && dims_in(op, dim.end).empty();
+  });
+}
+
+std::optional<Roles> find_roles(const tile::Op& op, const OpInfo& info) {
+  if (op.combine != tile::Combine::Add || op.targets.size() != 1 || !op.conditions.empty())
+    return std::nullopt;
+  const auto* product = std::get_if<kernel::Binary>(&op.targets[0].value->node);
+  if (!product || product->op != BinaryOp::Mul || !is_plain_box(op)) return std::nullopt;
+  if (bits(op.targets[0].buffer->type) < 8) return std::nullopt;
+  if (!op.from_identity && rounds_partial_results(op)) return std::nullopt;
+  Roles roles;
+  Side left{product->left, {}}, right{product->right, {}};
+  const Access store = accesses_of(op, info).back();
+  int contiguous = -1;
+  for (int d = 0; d < static_cast<int>(op.dims.size()); ++d) {
+    const int var = op.dims[d].var.id;
+    const bool in_left = depends_on(left.value, var);
+    const bool in_right = depends_on(right.value, var);
+    if (info.is_pure_reduction(d)) {
+      if (!in_left || !in_right) return std::nullopt;
+      roles.reductions.push_back(d);
+      continue;
+    }
+    if (!info.distinct[d] || op.dims[d].reduction) return std::nullopt;
+    if (in_left == in_right) {
+      roles.batch.push_back(d);
+      continue;
+    }
+    (in_left ? left : right).kept.push_back(d);
+    if (store.stride[d] == 1 && extent(op, d) > 1) contiguous = d;
+  }
+  if (roles.reductions.empty() || left.kept.empty() || right.kept.empty()) return std::nullopt;
+  const auto has = [](const Side& side, int d) {
+    return std::find(side.kept.begin(), side.kept.end(), d) != side.kept.end();
+  };
+  const bool left_is_columns = contiguous >= 0 ? has(left, contiguous) : false;
+  roles.columns = left_is_columns ? left : right;
+  roles.rows = left_is_columns ? right : left;
+  const auto inner_last = [&](std::vector<int>& dims) {
+    std::stable_sort(dims.begin(), dims.end(), [&](int a, int b) {
+      return std::abs(store.stride[a]) > std::abs(store.stride[b]);
+    });
+  };
+  inner_last(roles.rows.kept);
+  inner_last(roles.columns.kept);
+  return roles;
+}
+
+/// How threads and registers cover one kept dim: extent <= threads * places * lanes.
+struct Cover {
+  std::int64_t threads = 1, places = 1;
+  std::int64_t stride = 1;  ///< of the digit
+  int lanes = 1;
+
+  std::int64_t reach() const { return threads * places * lanes; }
+  std::int64_t step() const { return threads * lanes; }
+};
+
+class Contraction {
+public:
+  Contraction(const tile::Op& op, const OpInfo& info, const Ranges& outer, Roles roles,
+              std::int64_t threads, const MappingOptions& options, Names& names)
+      : op_(op), info_(info), outer_(outer), roles_(std::move(roles)), threads_(threads),
+        options_(options), names_(names), covers_(op.dims.size()) {}
+
+  std::optional<std::vector<tile::Node>> run() {
+    if (!cover()) return std::nullopt;
+    choose_block();
+    accumulator_ = buffer("acc", accumulator_extents(), kernel::Space::Register, 0);
+    rows_panel_ = panel("rows", roles_.rows);
+    columns_panel_ = panel("columns", roles_.columns);
+    std::vector<tile::Node> body;
+    body.emplace_back(tile::Local{accumulator_});
+    body.emplace_back(tile::Local{rows_panel_});
+    body.emplace_back(tile::Local{columns_panel_});
+    body.emplace_back(clear());
+    std::vector<tile::Node> block;
+    block.emplace_back(copy(roles_.rows, rows_panel_));
+    block.emplace_back(copy(roles_.columns, columns_panel_));
+    block.emplace_back(multiply());
+    if (blocked_ >= 0) {
+      auto loop = std::make_shared<tile::Loop>();
+      loop->var = block_var_;
+      loop->begin = op_.dims[blocked_].begin;
+      loop->end = op_.dims[blocked_].end;
+      loop->step = depth_;
+      loop->body = std::move(block);
+      body.emplace_back(std::move(loop));
+    } else {
+      for (auto& node : block)
+        body.push_back(std::move(node));
+    }
+    body.emplace_back(store());
+    for (const int d : roles_.batch)
+      body = around(d, std::move(body));
+    return body;
+  }
+
+private:
+  // ---- shape ----
+
+  /// Register tiles as square as they come; false if the threads cannot cover the box.
+  bool cover() {
+    const std::int64_t rows = volume(op_, roles_.rows.kept);
+    const std::int64_t columns = volume(op_, roles_.columns.kept);
+    const int inner = roles_.columns.kept.back();
+    if (options_.vector_bits != 1 && extent(op_, inner) >= kLanes) covers_[inner].lanes = kLanes;
+    // Columns: lanes first, then at most as many threads as leave rows a fair share.
+    const std::int64_t want = std::max<std::int64_t>(ceil_div(rows * columns, threads_), 1);
+    std::int64_t column_places = covers_[inner].lanes;
+    while (column_places * column_places * 4 <= want * 2 && column_places < columns)
+      column_places *= 2;
+    if (options_.register_vectors > 0)
+      column_places = options_.register_vectors * covers_[inner].lanes;
+    const std::int64_t column_threads =
+        std::clamp<std::int64_t>(ceil_div(columns, column_places), 1, threads_);
+    stride_ = 1;
+    spread(roles_.columns.kept, column_threads);
+    spread(roles_.rows.kept, threads_ / stride_);
+    std::int64_t accumulators = 1;
+    for (const auto* side : {&roles_.rows, &roles_.columns})
+      for (const int d : side->kept)
+        accumulators *= covers_[d].places * covers_[d].lanes;
+    return accumulators <= kAccumulators;
+  }
+
+  /// Gives threads to the dims, innermost first; registers cover the rest.
+  void spread(const std::vector<int>& dims, std::int64_t threads) {
+    for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+      Cover& cover = covers_[*d];
+      const std::int64_t runs = ceil_div(extent(op_, *d), std::int64_t{cover.lanes});
+      cover.threads = std::min(runs, threads);
+      // Even shares: 26 rows on 16 threads are 13 threads with 2 rows each.
+      cover.places = ceil_div(runs, cover.threads);
+      cover.threads = ceil_div(runs, cover.places);
+      cover.stride = stride_;
+      stride_ *= cover.threads;
+      threads /= cover.threads;
+    }
+  }
+
+  /// The reduction dim that is cut into panels: the longest, unless all of them fit in one.
+  void choose_block() {
+    const std::int64_t wanted =
+        options_.contract_block_k > 0 ? options_.contract_block_k : kPanelDepth;
+    if (volume(op_, roles_.reductions) <= 2 * wanted) return;
+    blocked_ = *std::max_element(roles_.reductions.begin(), roles_.reductions.end(),
+                                 [&](int a, int b) { return extent(op_, a) < extent(op_, b); });
+    const std::int64_t others = volume(op_, roles_.reductions) / extent(op_, blocked_);
+    depth_ = std::clamp<std::int64_t>(ceil_div(wanted, others), 1, extent(op_, blocked_));
+    block_var_ = names_.variable(op_.dims[blocked_].var.name + "_block");
+  }
+
+  std::vector<std::int64_t> accumulator_extents() const {
+    std::vector<std::int64_t> extents;
+    for (const int d : kept()) {
+      extents.push_back(covers_[d].places);
+      if (covers_[d].lanes > 1) extents.push_back(covers_[d].lanes);
+    }
+    return extents;
+  }
+
+  std::vector<int> kept() const {
+    std::vector<int> dims = roles_.rows.kept;
+    dims.insert(dims.end(), roles_.columns.kept.begin(), roles_.columns.kept.end());
+    return dims;
+  }
+
+  kernel::BufferPtr buffer(const std::string& name, std::vector<std::int64_t> extents,
+                           kernel::Space space, std::int64_t padding) {
+    auto result = std::make_shared<kernel::Buffer>();
+    result->id = names_.buffer();
+    result->name = op_.targets[0].buffer->name + "_" + name;
+    result->type = compute_type(op_.targets[0].buffer->type);
+    result->space = space;
+    // Rows stay multiples of 16 bytes.
+    std::vector<std::int64_t> padded = extents;
+    if (padding > 0)
+      padded.back() = ceil_div(padded.back(), std::int64_t{kLanes}) * kLanes + padding;
+    result->strides = kernel::contiguous_strides(padded);
+    result->extents = std::move(extents);
+    result->alignment = 16;
+    result->writable = true;
+    return result;
+  }
+
+  /// [reductions..., kept...]: one point of the reduction is one row.
+  kernel::BufferPtr panel(const std::string& name, const Side& side) {
+    std::vector<std::int64_t> extents;
+    for (const int d : roles_.reductions)
+      extents.push_back(d == blocked_ ? depth_ : extent(op_, d));
+    for (const int d : side.kept)
+      extents.push_back(covers_[d].reach());
+    auto result = std::make_shared<kernel::Buffer>(
+        *buffer(name, std::move(extents), kernel::Space::Shared, kPadding));
+    result->type = compute_type(side.value->type.elem);
+    return result;
+  }
+
+  // ---- operations ----
+
+  ExprPtr begin_of(int d) const {
+    return d == blocked_ ? kernel::var_ref(block_var_) : op_.dims[d].begin;
+  }
+  std::int64_t length_of(int d) const {
+    if (d == blocked_) return depth_;
+    return info_.is_pure_reduction(d) ? extent(op_, d) : covers_[d].reach();
+  }
+  ExprPtr position(int d) const {
+    return kernel::sub(kernel::var_ref(op_.dims[d].var), begin_of(d));
+  }
+
+  /// A dim with all places of the threads and panels, beyond the box too.
+  tile::Dim whole(int d) const {
+    tile::Dim dim = op_.dims[d];
+    dim.begin = begin_of(d);
+    dim.end = kernel::add(dim.begin, kernel::int_imm(length_of(d)));
+    dim.max_extent = length_of(d);
+    dim.reduction = false;
+    return dim;
+  }
+
+  /// Conditions that keep a point with all places inside the box, without those that always hold.
+  std::vector<ExprPtr> inside(const std::vector<int>& dims) const {
+    std::vector<ExprPtr> conditions;
+    for (const int d : dims) {
+      const Interval left = panel_ranges(d).of(
+          kernel::sub(op_.dims[d].end, kernel::add(begin_of(d), kernel::int_imm(length_of(d)))));
+      if (left.lo >= 0) continue;
+      conditions.push_back(
+          kernel::binary(BinaryOp::Lt, kernel::var_ref(op_.dims[d].var), op_.dims[d].end));
+    }
+    return conditions;
+  }
+
+  Ranges panel_ranges(int d) const {
+    Ranges ranges = outer_;
+    if (d != blocked_) return ranges;
+    const Interval begin = outer_.of(op_.dims[d].begin);
+    Interval interval{begin.lo, outer_.of(op_.dims[d].end).hi - 1};
+    const auto first = constant_of(op_.dims[d].begin);
+    const auto end = constant_of(op_.dims[d].end);
+    if (first && end && *end > *first) interval.hi = *first + (*end - 1 - *first) / depth_ * depth_;
+    ranges.set(block_var_.id, interval);
+    return ranges;
+  }
+
+  /// The factor with every load guarded, zero where the guard fails.
+  static ExprPtr guarded(const ExprPtr& value, const ExprPtr& guard) {
+    const ExprPtr inner = loads_guarded(value, guard);
+    const DType type = value->type.elem;
+    const ExprPtr zero = is_float(type) ? kernel::float_imm(0, type) : kernel::int_imm(0, type);
+    // A plain load yields the zero itself.
+    if (const auto* load = std::get_if<kernel::Load>(&inner->node); load && !load->otherwise)
+      return inner;
+    return kernel::select(guard, inner, zero);
+  }
+  static ExprPtr loads_guarded(const ExprPtr& value, const ExprPtr& guard) {
+    const ExprPtr mapped = kernel::map_children(
+        value, [&](const ExprPtr& child) { return loads_guarded(child, guard); });
+    const auto* load = std::get_if<kernel::Load>(&mapped->node);
+    if (!load) return mapped;
+    const ExprPtr mask = load->mask ? kernel::binary(BinaryOp::And, guard, load->mask) : guard;
+    return kernel::load(load->buffer, load->indices, mask, load->otherwise);
+  }
+
+  tile::Op copy(const Side& side, const kernel::BufferPtr& panel) const {
+    tile::Op op;
+    op.label = op_.label + "_panel";
+    std::vector<ExprPtr> subscripts;
+    std::vector<int> dims = roles_.reductions;
+    dims.insert(dims.end(), side.kept.begin(), side.kept.end());
+    for (const int d : dims) {
+      op.dims.push_back(whole(d));
+      subscripts.push_back(position(d));
+    }
+    ExprPtr guard;
+    for (const auto& condition : inside(dims))
+      guard = guard ? kernel::binary(BinaryOp::And, guard, condition) : condition;
+    op.targets = {{panel, std::move(subscripts), guard ? guarded(side.value, guard) : side.value}};
+    op.kind = tile::classify(op);
+    return op;
+  }
+
+  /// An operation on the register tiles of all threads, without targets.
+  tile::Op on_tiles(bool with_reductions) {
+    tile::Op op;
+    op.label = op_.label;
+    tile::Layout layout;
+    const auto add = [&](int d) {
+      layout.order.push_back(static_cast<int>(op.dims.size()));
+      op.dims.push_back(whole(d));
+    };
+    if (with_reductions)
+      for (const int d : roles_.reductions) {
+        add(d);
+        op.dims.back().reduction = true;
+        layout.unroll.push_back(1);
+      }
+    std::int64_t used = 1;
+    for (const int d : kept()) {
+      add(d);
+      const Cover& cover = covers_[d];
+      tile::Dim& dim = op.dims.back();
+      layout.unroll.push_back(static_cast<int>(cover.places));
+      if (cover.lanes > 1) {
+        layout.vector_dim = static_cast<int>(op.dims.size()) - 1;
+        layout.lanes = cover.lanes;
+      }
+      dim.step = cover.step();
+      used *= cover.threads;
+      if (cover.threads == 1) continue;
+      const kernel::Var digit = names_.variable("t_" + dim.var.name);
+      op.digits.push_back({digit, cover.stride, cover.threads});
+      dim.begin =
+          kernel::add(dim.begin, kernel::mul(kernel::var_ref(digit), kernel::int_imm(cover.lanes)));
+    }
+    if (used < threads_) {
+      const kernel::Var rest = names_.variable("idle");
+      op.digits.push_back({rest, used, ceil_div(threads_, used)});
+      op.conditions.push_back(
+          kernel::binary(BinaryOp::Eq, kernel::var_ref(rest), kernel::int_imm(0)));
+    }
+    op.layout = std::move(layout);
+    return op;
+  }
+
+  /// Which register a point belongs to.
+  std::vector<ExprPtr> registers() const {
+    std::vector<ExprPtr> subscripts;
+    for (const int d : kept()) {
+      const Cover& cover = covers_[d];
+      const ExprPtr at = position(d);
+      subscripts.push_back(kernel::binary(BinaryOp::FloorDiv, at, kernel::int_imm(cover.step())));
+      if (cover.lanes > 1)
+        subscripts.push_back(kernel::binary(BinaryOp::FloorMod, at, kernel::int_imm(cover.lanes)));
+    }
+    return subscripts;
+  }
+
+  tile::Op clear() {
+    tile::Op op = on_tiles(false);
+    op.label = op_.label + "_clear";
+    op.targets = {
+        {accumulator_, registers(), kernel::identity(kernel::ReduceOp::Add, accumulator_->type)}};
+    op.kind = tile::classify(op);
+    return op;
+  }
+
+  ExprPtr from_panel(const Side& side, const kernel::BufferPtr& panel) const {
+    std::vector<ExprPtr> subscripts;
+    for (const int d : roles_.reductions)
+      subscripts.push_back(position(d));
+    for (const int d : side.kept)
+      subscripts.push_back(position(d));
+    return kernel::load(panel, std::move(subscripts));
+  }
+
+  tile::Op multiply() {
+    tile::Op op = on_tiles(true);
+    const ExprPtr rows = from_panel(roles_.rows, rows_panel_);
+    const ExprPtr columns = from_panel(roles_.columns, columns_panel_);
+    op.targets = {{accumulator_, registers(), kernel::binary(BinaryOp::Mul, rows, columns)}};
+    op.combine = tile::Combine::Add;
+    op.kind = tile::classify(op);
+    return op;
+  }
+
+  tile::Op store() {
+    tile::Op op = on_tiles(false);
+    op.label = op_.label + "_store";
+    for (const auto& condition : inside(kept()))
+      op.conditions.push_back(condition);
+    op.targets = {{op_.targets[0].buffer, op_.targets[0].subscripts,
+                   kernel::load(accumulator_, registers())}};
+    if (!op_.from_identity) op.combine = tile::Combine::Add;
+    op.kind = tile::classify(op);
+    return op;
+  }
+
+  std::vector<tile::Node> around(int d, std::vector<tile::Node> body) const {
+    auto loop = std::make_shared<tile::Loop>();
+    loop->var = op_.dims[d].var;
+    loop->begin = op_.dims[d].begin;
+    loop->end = op_.dims[d].end;
+    loop->body = std::move(body);
+    return {std::move(loop)};
+  }
+
+  const tile::Op& op_;
+  const OpInfo& info_;
+  const Ranges& outer_;
+  Roles roles_;
+  std::int64_t threads_;
+  const MappingOptions& options_;
+  Names& names_;
+  std::vector<Cover> covers_;  ///< per dim
+  std::int64_t stride_ = 1;
+  int blocked_ = -1;
+  std::int64_t depth_ = 0;
+  kernel::Var block_var_;
+  kernel::BufferPtr accumulator_, rows_panel_, columns_panel_;
+};
+
+}  // namespace
+
+std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, const Ranges& outer,
+                                                         std::int64_t threads,
+                                                         const MappingOptions& options,
+                                                         Names& names) {
+  if (!options.stage) return std::nullopt;
+  const OpInfo info = analyse(op, outer);
+  auto roles = find_roles(op, info);
+  if (!roles) return std::nullopt;
+  if (volume(op, roles->rows.kept) < kFewElements ||
+      volume(op, roles->columns.kept) < kFewElements ||
+      volume(op, roles->reductions) < kFewElements)
+    return std::nullopt;
+  return Contraction(op, info, outer, std::move(*roles), threads, options, names).run();
+}
+
+}  // namespace tc::lower::cuda

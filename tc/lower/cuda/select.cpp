@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "tc/lower/cuda/barriers.h"
+#include "tc/lower/cuda/contract.h"
+#include "tc/lower/cuda/distribute.h"
+#include "tc/lower/cuda/lower.h"
+#include "tc/lower/op/op_info.h"
+#include "tc/lower/op/program_names.h"
+#include "tc/support/check.h"
+#include "tc/support/numeric.h"
+
+namespace tc::lower::cuda {
+
+namespace {
+
+using kernel::BufferPtr;
+using kernel::ExprPtr;
+
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kModelThreads = 256;
+/// Points that a thread should have before there are more threads.
+constexpr std::int64_t kPointsPerThread = 4;
+
+/// Points that some operation of the body gives to all threads together.
+std::int64_t most_points(const std::vector<tile::Node>& nodes) {
+  std::int64_t most = 1;
+  for (const auto& node : nodes) {
+    if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node)) {
+      most = std::max(most, most_points((*loop)->body));
+      continue;
+    }
+    const auto* op = std::get_if<tile::Op>(&node);
+    if (!op) continue;
+    std::int64_t points = 1;
+    for (const auto& dim : op->dims)
+      points = std::min(points * std::max<std::int64_t>(dim.max_extent, 1), std::int64_t{1} << 40);
+    most = std::max(most, points);
+  }
+  return most;
+}
+
+std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& options) {
+  if (options.threads > 0) return options.threads;
+  const std::int64_t wanted = ceil_div(most_points(kernel.body), kPointsPerThread);
+  return std::clamp(ceil_div(wanted, kWarp) * kWarp, kWarp, kModelThreads);
+}
+
+/// Tile-local buffers become shared ones.
+class SharedLocals {
+public:
+  std::vector<tile::Node> list(const std::vector<tile::Node>& nodes) {
+    std::vector<tile::Node> out;
+    for (const auto& node : nodes)
+      std::visit(
+          Overloaded{
+              [&](const tile::Op& op) { out.emplace_back(operation(op)); },
+              [&](const std::shared_ptr<const tile::Loop>& loop) {
+                auto copy = std::make_shared<tile::Loop>(*loop);
+                copy->body = list(loop->body);
+                out.emplace_back(std::move(copy));
+              },
+              [&](const tile::Local& local) { out.emplace_back(tile::Local{moved(local.buffer)}); },
+              [&](const tile::Barrier& barrier) { out.emplace_back(barrier); },
+          },
+          node);
+    return out;
+  }
+
+private:
+  BufferPtr moved(const BufferPtr& buffer) {
+    if (buffer->space != kernel::Space::Local) return buffer;
+    auto& shared = moved_[buffer->id];
+    if (!shared) {
+      auto copy = std::make_shared<kernel::Buffer>(*buffer);
+      copy->space = kernel::Space::Shared;
+      copy->alignment = std::max<std::int64_t>(copy->alignment, 16);
+      shared = std::move(copy);
+    }
+    return shared;
+  }
+
+  ExprPtr expression(const ExprPtr& expr) {
+    if (!expr) return expr;
+    const ExprPtr mapped =
+        kernel::map_children(expr, [&](const ExprPtr& child) { return expression(child); });
+    const auto* load = std::get_if<kernel::Load>(&mapped->node);
+    if (!load || load->buffer->space != kernel::Space::Local) return mapped;
+    return kernel::load(moved(load->buffer), load->indices, load->mask, load->otherwise);
+  }
+
+  tile::Op operation(tile::Op op) {
+    for (auto& target : op.targets) {
+      target.buffer = moved(target.buffer);
+      for (auto& subscript : target.subscripts)
+        subscript = expression(subscript);
+      target.value = expression(target.value);
+    }
+    for (auto& condition : op.conditions)
+      condition = expression(condition);
+    return op;
+  }
+
+  std::map<int, BufferPtr> moved_;  ///< by id
+};
+
+class Selection {
+public:
+  Selection(const MappingOptions& options, std::int64_t threads, Names& names)
+      : options_(options), threads_(threads), names_(names) {}
+
+  std::vector<tile::Node> list(const std::vector<tile::Node>& nodes, const Ranges& ranges) {
+    std::vector<tile::Node> out;
+    for (const auto& node : nodes) {
+      if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node)) {
+        Ranges inner = ranges;
+        add_loop(inner, **loop);
+        auto copy = std::make_shared<tile::Loop>(**loop);
+        copy->body = list(copy->body, inner);
+        out.emplace_back(std::move(copy));
+        continue;
+      }
+      const auto* op = std::get_if<tile::Op>(&node);
+      if (!op || op->layout) {
+        out.push_back(node);
+        continue;
+      }
+      if (auto staged = stage_contraction(*op, ranges, threads_, options_, names_)) {
+        for (auto& part : list(*staged, ranges))
+          out.push_back(std::move(part));
+        continue;
+      }
+      for (auto& part : distribute(*op, ranges, threads_, options_, names_))
+        out.push_back(std::move(part));
+    }
+    return out;
+  }
+
+private:
+  const MappingOptions& options_;
+  std::int64_t threads_;
+  Names& names_;
+};
+
+}  // namespace
+
+Result<tile::Program, Rejection> select(const tile::Program& program, const MappingOptions& options,
+                                        const Target& target) {
+  tile::Program result = program;
+  for (auto& kernel : result.kernels) {
+    if (kernel.thread) continue;
+    Names names = names_after(kernel);
+    const std::int64_t threads = block_size(kernel, options);
+    if (threads > target.max_threads)
+      return Rejection{RejectionKind::TooManyThreads,
+                       fmt::format("a block of {} threads, {} allows {}", threads, target.arch,
+                                   target.max_threads),
+                       threads, target.max_threads};
+    kernel.body = SharedLocals().list(kernel.body);
+    kernel.thread = kernel::GridDim{names.variable("thread"), threads};
+    kernel.body = Selection(options, threads, names).list(kernel.body, grid_ranges(kernel));
+    kernel.body = place_barriers(kernel.body);
+  }
+  return result;
+}
+
+}  // namespace tc::lower::cuda
