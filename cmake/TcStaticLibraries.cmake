@@ -19,13 +19,11 @@ add_library(tc_sqlite INTERFACE)
 target_link_libraries(tc_sqlite INTERFACE ${SQLITE_LIBRARY} m ${CMAKE_DL_LIBS})
 add_library(SQLite::SQLite3 ALIAS tc_sqlite)
 
-# The archive of libgomp is not for shared objects: the program links it, and the library looks for the process's own
+# The archive of libgomp is not for shared objects: the library looks for the process's own
 # (tc/compiler/openmp_runtime.cpp).
 add_library(tc_openmp INTERFACE)
 target_compile_options(tc_openmp INTERFACE -fopenmp)
 add_library(OpenMP::OpenMP_CXX ALIAS tc_openmp)
-execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgomp.a OUTPUT_VARIABLE TC_GOMP_ARCHIVE
-  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
 # What LLVM's package names as its own dependencies.
 set(ZLIB_USE_STATIC_LIBS ON)
