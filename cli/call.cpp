@@ -269,7 +269,7 @@ NamedTarget make_target(const CallFlags& flags, const CompileContext& context) {
   if (!found && found.error().kind == Failure::Kind::Target) {
     throw CommandError(kTargetMissing,
                        found.error().message +
-                           "; 'compile' needs no device when --arch names an architecture (sm_90a)");
+                           "\n'compile' needs no device when --arch names an architecture: sm_90a");
   }
   if (!found) throw CommandError(kUsage, found.error().message);
   if (has_arch && flags.target.rfind("cuda:", 0) == 0) {

@@ -152,7 +152,8 @@ std::string from_program(const CompileFlags& flags, const CompileContext& contex
   }
   const Call call = make_call(flags.call, context);
   Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(call.source, call.def, call.metadata);
+      compiler::front_end(call.source, call.def, call.metadata,
+                          compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error());
   if (!front->warnings.empty()) fmt::print(stderr, "{}", render(call.source, front->warnings));
   if (stage == Stage::Typed) return lang::to_string(front->symbolic);

@@ -285,7 +285,8 @@ int run_command(const RunFlags& flags, const Environment& environment) {
   const CompileContext context = make_context(environment);
   const Call call = make_call(flags.call, context);
   Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(call.source, call.def, call.metadata);
+      compiler::front_end(call.source, call.def, call.metadata,
+                          compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error());
   check_output_names(flags.outputs, front->specialised);
   Result<Executor, Failure> executor =

@@ -283,7 +283,8 @@ Result<std::string, Failure> Executor::stage_text(std::string_view stage) const 
   if (!wanted) return argument_failure(fmt::format("unknown stage '{}'", stage));
   const SourceBuffer source("<text>", impl_->text);
   Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(source, impl_->def, impl_->metadata);
+      compiler::front_end(source, impl_->def, impl_->metadata,
+                          compiler::fresh_alignment(impl_->target));
   if (!front) return front.error();
   if (*wanted == compiler::Stage::Typed) return lang::to_string(front->specialised);
   std::optional<std::string> found;

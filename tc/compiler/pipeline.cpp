@@ -183,9 +183,9 @@ Failure argument_failure(std::string message) {
 
 Failure mapping_failure(Rejection rejection) {
   Failure failure;
-  failure.kind = rejection.kind == RejectionKind::TargetMissing ? Failure::Kind::Target
-                                                                : Failure::Kind::Mapping;
-  failure.message = rejection.to_string();
+  const bool missing = rejection.kind == RejectionKind::TargetMissing;
+  failure.kind = missing ? Failure::Kind::Target : Failure::Kind::Mapping;
+  failure.message = missing ? rejection.message : rejection.to_string();
   failure.rejection = std::move(rejection);
   return failure;
 }
