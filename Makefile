@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build demo test bench setup venv asan fuzz fuzz-full lint clean
+.PHONY: all build static demo test bench setup venv asan fuzz fuzz-full lint clean
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
@@ -23,6 +23,12 @@ $(BUILD)/build.ninja: | setup
 
 build: setup $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target tensorc
+
+# Program and library that need only glibc, for machines without these packages: build-static/bin/tensorc and
+# build-static/lib/libtc.so.
+static: setup
+	cmake --preset static
+	cmake --build --preset static -j $(JOBS) --target tensorc tc
 
 demo: build venv
 	$(PYTHON) demo/run_demo.py --tensorc $(BUILD)/bin/tensorc
