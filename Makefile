@@ -38,7 +38,7 @@ test: setup venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-# The C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+# Every test but the Python references under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang.
 asan: setup venv
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
