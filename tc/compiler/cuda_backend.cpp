@@ -68,6 +68,7 @@ cuda::LaunchTable launch_table(const kernel::Plan& plan, const codegen::cuda::So
   std::vector<cuda::KernelLaunch> launches;
   for (const codegen::cuda::KernelInfo& kernel : source.kernels) {
     cuda::KernelLaunch launch;
+    launch.name = kernel.name;
     launch.grid = kernel.grid;
     for (std::size_t axis = 0; axis < 3; ++axis)
       launch.block[axis] = kernel.block[axis];
