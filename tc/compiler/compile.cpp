@@ -99,11 +99,9 @@ std::optional<Failure> load_stored(const compiler::StoredKernel& stored, Executo
   return std::nullopt;
 }
 
-Result<compiler::StoredKernel, Failure> build_code(const compiler::FrontEnd& front,
-                                                   const compiler::Backend& backend,
-                                                   const MappingOptions& options,
-                                                   const Target& target,
-                                                   const CompileContext& context) {
+Result<compiler::StoredKernel, Failure>
+build_code(const compiler::FrontEnd& front, const compiler::Backend& backend,
+           const MappingOptions& options, const Target& target, const CompileContext& context) {
   compiler::StageObserver observe = [&](compiler::Stage stage,
                                         const std::function<std::string()>& text) {
     if (!context.dump_dir.empty())
