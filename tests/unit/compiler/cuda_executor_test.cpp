@@ -29,15 +29,17 @@ std::shared_ptr<const CudaPlatform> platform() {
 /// y = scale(x) with 64 bytes of scratch, of which the status is the second half.
 StoredKernel stored_scale(std::int64_t scratch_bytes = 64) {
   runtime::cuda::LaunchTable table;
-  table.arguments = {
-      {.kind = kernel::Argument::Kind::Input, .name = "x", .position = 0},
-      {.kind = kernel::Argument::Kind::Output, .name = "y", .position = 0},
-      {.kind = kernel::Argument::Kind::Scratch, .name = "status", .offset_bytes = 32, .size_bytes = 32}};
+  table.arguments = {{.kind = kernel::Argument::Kind::Input, .name = "x", .position = 0},
+                     {.kind = kernel::Argument::Kind::Output, .name = "y", .position = 0},
+                     {.kind = kernel::Argument::Kind::Scratch,
+                      .name = "status",
+                      .offset_bytes = 32,
+                      .size_bytes = 32}};
   table.kernels = {{.name = "scale", .grid = {7, 1, 1}, .block = {128, 1, 1}, .buffers = 3}};
   table.scratch_bytes = scratch_bytes;
   table.steps = kernel::parse_steps("launch 0(0, 1, 2)\n").value();
-  return {"scale 40 16 4 8 128\nlaunches\n" + runtime::cuda::to_text(table),
-          kernel::seal("scale "), "scale"};
+  return {"scale 40 16 4 8 128\nlaunches\n" + runtime::cuda::to_text(table), kernel::seal("scale "),
+          "scale"};
 }
 
 Executor make(const std::shared_ptr<const compiler::Code>& code, int in_place_of = -1) {
@@ -179,8 +181,7 @@ TEST_F(CudaExecutorTest, StatusIsCopiedBehindTheStream) {
 TEST_F(CudaExecutorTest, ResourcesComeBackFromTheStore) {
   auto code = compiler::cuda_backend(platform())->load(stored_scale());
   ASSERT_TRUE(code && *code);
-  EXPECT_EQ((*code)->resources(),
-            (std::vector<KernelResources>{{"scale", 40, 16, 4, 8, 128}}));
+  EXPECT_EQ((*code)->resources(), (std::vector<KernelResources>{{"scale", 40, 16, 4, 8, 128}}));
   EXPECT_EQ((*code)->kernels(), 1);
   EXPECT_EQ((*code)->scratch_bytes(), 64);
 }
@@ -245,7 +246,8 @@ TEST_F(CudaExecutorTest, TargetsByName) {
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().kind, Failure::Kind::Target);
   EXPECT_EQ(third.error().message, "there is no CUDA device 2: the driver shows devices 0 to 1");
-  for (const char* wrong : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda-sm_20", "cpu-"})
+  for (const char* wrong :
+       {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda-sm_20", "cpu-"})
     EXPECT_EQ(find_target(wrong, context).error().kind, Failure::Kind::Argument) << wrong;
 }
 
