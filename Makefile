@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build demo test bench setup venv asan fuzz fuzz-full fuzz_programs lint clean
+.PHONY: all build static demo test bench setup venv asan fuzz fuzz-full fuzz_programs lint clean
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
@@ -24,6 +24,12 @@ $(BUILD)/build.ninja: | setup
 build: setup $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target tensorc
 
+# Program and library that need only glibc, for machines without these packages: build-static/bin/tensorc and
+# build-static/lib/libtc.so.
+static: setup
+	cmake --preset static
+	cmake --build --preset static -j $(JOBS) --target tensorc tc
+
 demo: build venv
 	$(PYTHON) demo/run_demo.py --tensorc $(BUILD)/bin/tensorc
 
@@ -32,7 +38,7 @@ test: setup venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-# The C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+# Every test but the Python references under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang.
 asan: setup venv
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)

@@ -26,10 +26,10 @@ class Tensor:
     def make(self, generator: torch.Generator) -> torch.Tensor:
         dtype = getattr(torch, self.dtype)
         if self.kind[0] == "index":
-            return torch.randint(0, self.kind[1], self.shape, generator=generator, dtype=dtype)
+            return torch.randint(0, self.kind[1], self.shape, generator=generator, dtype=dtype, device=generator.device)
         if self.kind[0] == "integer":
-            return torch.randint(self.kind[1], self.kind[2], self.shape, generator=generator, dtype=dtype)
-        return (torch.randn(self.shape, generator=generator) * self.kind[1]).to(dtype)
+            return torch.randint(self.kind[1], self.kind[2], self.shape, generator=generator, dtype=dtype, device=generator.device)
+        return (torch.randn(self.shape, generator=generator, device=generator.device) * self.kind[1]).to(dtype)
 
     def bytes(self) -> int:
         return math.prod(self.shape) * getattr(torch, self.dtype).itemsize
@@ -101,7 +101,7 @@ def products() -> list[Case]:
 }"""
     cases.append(
         Case("dequant_int8_gemv", "modern", text, (Tensor("int8", (8192, 8192), ("integer", -128, 128)), f32(8192, scale=1e-3), bf16(4, 8192)),
-             lambda w, s, x: ((x @ w.to(torch.bfloat16).t()).float() * s).to(torch.bfloat16), 2.0 * 4 * 8192**2, 2e-2)
+             lambda w, s, x: ((x @ w.to(x.dtype).t()).float() * s).to(x.dtype), 2.0 * 4 * 8192**2, 2e-2)
     )
     return cases
 

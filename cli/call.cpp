@@ -15,12 +15,14 @@
 #include "npy.h"
 #include "tc/lang/parser.h"
 #include "tc/lang/sema.h"
-#include "tc/runtime/cpu/module.h"
 #include "tc/support/numeric.h"
 
 namespace tc::cli {
 
 namespace {
+
+/// Of every block that the CUDA driver allocates, in bytes.
+constexpr std::int64_t kDeviceAlignment = 256;
 
 std::pair<std::string, std::string> split_assignment(const std::string& text,
                                                      const std::string& flag) {
@@ -198,7 +200,8 @@ void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& envi
   command.add_option("-D,--define", flags.defines, "NAME=VALUE of a size or const parameter");
   command.add_option("--input", flags.inputs, "NAME=FILE.npy of a tensor, NAME=NUMBER of a scalar");
   command.add_option("--target", flags.target, "cpu or cuda[:N]");
-  command.add_option("--arch", flags.arch, "native, x86-64-v2, x86-64-v3, x86-64-v4, ...");
+  command.add_option("--arch", flags.arch,
+                     "native; x86-64-v3 and other levels; sm_80, sm_90a and other GPUs");
   command.add_option("--options", flags.options, "default, naive, tuned, or a JSON file");
   command.add_option("--seed", flags.seed, "seed of inputs that are not given");
   for_each_field([&](const auto& field) {
@@ -216,15 +219,16 @@ void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& envi
   });
 }
 
-MappingOptions make_options(const std::string& name,
-                            const std::map<std::string, std::string>& overrides) {
+MappingOptions make_options(const CallFlags& flags, TargetKind kind) {
+  const std::string& name = flags.options;
+  const auto& overrides = flags.overrides;
   Result<MappingOptions, std::string> options = std::string();
   if (name == "tuned") {
     throw CommandError(
         kUserError,
         "options 'tuned' need a tuned record and there is none for this program; use 'default'");
   }
-  options = name == "default" || name == "naive" ? named_options(name)
+  options = name == "default" || name == "naive" ? named_options(name, kind)
                                                  : options_from_json(read_file(name));
   if (!options)
     throw CommandError(kUserError, fmt::format("options '{}': {}", name, options.error()));
@@ -250,23 +254,32 @@ MappingOptions make_options(const std::string& name,
   return *options;
 }
 
-Target make_target(const std::string& target, const std::string& arch) {
-  if (target == "cuda" || target.rfind("cuda:", 0) == 0) {
+NamedTarget make_target(const CallFlags& flags, const CompileContext& context) {
+  const bool has_arch = flags.arch != "native";
+  std::string name = flags.target;
+  // The name of a GPU's architecture says the target too.
+  if (name == "cpu" && flags.arch.rfind("sm_", 0) == 0) name = "cuda";
+  const bool gpu = name == "cuda" || name.rfind("cuda:", 0) == 0;
+  if (has_arch && (name == "cpu" || gpu))
+    name = (gpu ? "cuda-" : "cpu-") + flags.arch;
+  else if (has_arch)
+    throw CommandError(kUsage, fmt::format("--arch {} beside target '{}'; targets that take an "
+                                           "architecture are cpu and cuda[:N]",
+                                           flags.arch, name));
+  Result<NamedTarget, Failure> found = find_target(name, context);
+  if (!found && found.error().kind == Failure::Kind::Target) {
     throw CommandError(kTargetMissing,
-                       "target 'cuda' is not built into this version; use '--target cpu'");
+                       found.error().message +
+                           "\n'compile' needs no device when --arch names an architecture: sm_90a");
   }
-  if (target != "cpu")
-    throw CommandError(kUsage,
-                       fmt::format("unknown target '{}'; known are cpu and cuda[:N]", target));
-  if (arch == "native") return runtime::cpu::host_target();
-  std::optional<Target> named = cpu_target(arch);
-  if (!named)
-    throw CommandError(
-        kUsage,
-        fmt::format(
-            "unknown architecture '{}'; known are native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64",
-            arch));
-  return *named;
+  if (!found) throw CommandError(kUsage, found.error().message);
+  if (has_arch && flags.target.rfind("cuda:", 0) == 0) {
+    const auto device = parse_integer(flags.target.substr(5));
+    if (!device || *device < 0 || *device > INT32_MAX)
+      throw CommandError(kUsage, fmt::format("target '{}' names no device", flags.target));
+    found->device = static_cast<int>(*device);
+  }
+  return *found;
 }
 
 void throw_failure(const Failure& failure) {
@@ -280,14 +293,15 @@ void throw_failure(const Failure& failure) {
   throw CommandError(kInternal, failure.message);
 }
 
-Call make_call(const CallFlags& flags) {
-  const Target target = make_target(flags.target, flags.arch);
-  const MappingOptions options = make_options(flags.options, flags.overrides);
+Call make_call(const CallFlags& flags, const CompileContext& context) {
+  const NamedTarget target = make_target(flags, context);
+  const MappingOptions options = make_options(flags, target.target.kind);
   Call call{SourceBuffer(flags.file == "-" ? "<stdin>" : flags.file, read_file(flags.file)),
             {},
             {},
             options,
-            target,
+            target.target,
+            target.device,
             {}};
 
   DiagnosticSink sink;
@@ -318,6 +332,12 @@ Call make_call(const CallFlags& flags) {
     meta.sizes = shape_from_sizes(*typed, tensor, bindings);
     meta.alignment = std::max(1, bits(meta.type) / 8);
     call.metadata.inputs.push_back(std::move(meta));
+  }
+  if (call.target.kind == TargetKind::Cuda) {
+    // The program allocates the tensors itself, each a block of its own.
+    call.metadata.output_alignment = kDeviceAlignment;
+    for (TensorMeta& meta : call.metadata.inputs)
+      meta.alignment = kDeviceAlignment;
   }
   return call;
 }

@@ -38,17 +38,17 @@ struct Call {
   Metadata metadata;
   MappingOptions options;
   Target target;
+  int device = 0;                                     ///< ordinal of the CUDA device
   std::map<std::string, compiler::HostTensor> given;  ///< by parameter (or accumulated output) name
 };
 
 /// Reads the files, solves the sizes, builds the metadata of all inputs. Throws CommandError.
-Call make_call(const CallFlags& flags);
+Call make_call(const CallFlags& flags, const CompileContext& context);
 
-/// The chosen target: the CPU of this machine, or the level named with --arch. Throws
-/// CommandError{kTargetMissing}.
-Target make_target(const std::string& target, const std::string& arch);
-MappingOptions make_options(const std::string& name,
-                            const std::map<std::string, std::string>& overrides);
+/// The chosen target: the CPU or a GPU of this machine, or the architecture named with --arch.
+/// Throws CommandError{kUsage} and {kTargetMissing}.
+NamedTarget make_target(const CallFlags& flags, const CompileContext& context);
+MappingOptions make_options(const CallFlags& flags, TargetKind kind);
 
 /// Status and text of a failed compilation.
 [[noreturn]] void throw_failure(const Failure& failure);

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "disassemble.h"
 #include "exit_status.h"
 #include "files.h"
 #include "tc/codegen/llvm/codegen.h"
+#include "tc/compiler/cuda_build.h"
 #include "tc/kernel/plan.h"
 #include "tc/lang/parser.h"
 #include "tc/lang/print_ast.h"
@@ -16,37 +18,92 @@ namespace {
 
 using compiler::Stage;
 
-bool is_back_end_stage(Stage stage) {
-  return stage == Stage::Llvm || stage == Stage::Asm || stage == Stage::Object ||
-         stage == Stage::Header;
+struct Back {
+  NamedTarget target;
+  MappingOptions options;
+  CompileContext context;
+  std::shared_ptr<const CudaPlatform> cuda() const { return compiler::cuda_platform(context); }
+};
+
+Back make_back(const CompileFlags& flags, const CompileContext& context) {
+  const NamedTarget target = make_target(flags.call, context);
+  return {target, make_options(flags.call, target.target.kind), context};
 }
 
-std::string emit_plan(const kernel::Plan& plan, const Target& target, const MappingOptions& options,
-                      Stage stage) {
+std::string emit_native(const kernel::Plan& plan, const Back& back, Stage stage) {
   if (stage == Stage::Header) return codegen::native::c_header(plan);
   codegen::native::Request request;
-  request.fast_math = options.fast_math;
+  request.fast_math = back.options.fast_math;
   request.output = stage == Stage::Llvm  ? codegen::native::Output::LlvmText
                    : stage == Stage::Asm ? codegen::native::Output::Assembly
                                          : codegen::native::Output::Object;
   // An object is for other programs; texts show what the JIT runs.
   request.linkage = stage == Stage::Object ? codegen::native::Request::Linkage::Freestanding
                                            : codegen::native::Request::Linkage::Jit;
-  Result<std::string, Rejection> text = codegen::native::emit(plan, target, request);
+  Result<std::string, Rejection> text = codegen::native::emit(plan, back.target.target, request);
   if (!text) throw_failure(compiler::mapping_failure(text.error()));
   return *text;
 }
 
+std::string emit_cuda(const kernel::Plan& plan, const Back& back, Stage stage) {
+  const Target& target = back.target.target;
+  auto source = compiler::cuda_source(plan, back.options, target);
+  if (!source) throw_failure(source.error());
+  if (stage == Stage::Cuda) return source->text;
+  auto binary = compiler::cuda_binary(*back.cuda(), plan, *source, back.options, target);
+  if (!binary) throw_failure(binary.error());
+  if (stage == Stage::Ptx) return binary->ptx;
+  return disassemble(binary->cubin, (*back.cuda()->nvrtc())->path());
+}
+
+std::optional<TargetKind> back_end_of(Stage stage) {
+  switch (stage) {
+  case Stage::Llvm:
+  case Stage::Asm:
+  case Stage::Object:
+  case Stage::Header: return TargetKind::Cpu;
+  case Stage::Cuda:
+  case Stage::Ptx:
+  case Stage::Sass: return TargetKind::Cuda;
+  case Stage::Ast:
+  case Stage::Typed:
+  case Stage::Ranges:
+  case Stage::Scop:
+  case Stage::Schedule:
+  case Stage::Tile:
+  case Stage::Kernel: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Refuses a stage that the target's code does not pass through.
+void check_stage(const CompileFlags& flags, Stage stage) {
+  const std::optional<TargetKind> kind = back_end_of(stage);
+  if (!kind) return;
+  const std::string& target = flags.call.target;
+  const bool gpu = target.rfind("cuda", 0) == 0 || flags.call.arch.rfind("sm_", 0) == 0;
+  if (gpu == (*kind == TargetKind::Cuda)) return;
+  throw CommandError(
+      kUsage, gpu ? fmt::format("stage '{}' belongs to target 'cpu', not to '{}'", flags.emit,
+                                target == "cpu" ? flags.call.arch : target)
+                  : fmt::format("stage '{}' belongs to target 'cuda': give --target cuda, or an "
+                                "architecture such as --arch sm_90a, which needs no device",
+                                flags.emit));
+}
+
 /// Text of `stage` from a plan that was just made or read.
-std::string finish_plan(const kernel::Plan& plan, const Target& target,
-                        const MappingOptions& options, Stage stage) {
+std::string finish_plan(const kernel::Plan& plan, const Back& back, Stage stage) {
   if (stage == Stage::Kernel) return kernel::print(plan);
-  if (is_back_end_stage(stage)) return emit_plan(plan, target, options, stage);
+  const std::optional<TargetKind> kind = back_end_of(stage);
+  if (kind) {
+    return *kind == TargetKind::Cuda ? emit_cuda(plan, back, stage)
+                                     : emit_native(plan, back, stage);
+  }
   throw CommandError(
       kUsage, fmt::format("stage '{}' comes before the given one", compiler::to_string(stage)));
 }
 
-std::string from_kernel(const CompileFlags& flags, Stage stage) {
+std::string from_kernel(const CompileFlags& flags, const CompileContext& context, Stage stage) {
   const std::string text = read_file(flags.call.file);
   Result<kernel::Plan, kernel::ParseError> plan = kernel::parse_plan(text);
   if (!plan)
@@ -56,11 +113,10 @@ std::string from_kernel(const CompileFlags& flags, Stage stage) {
   if (const auto problems = kernel::verify(*plan); !problems.empty())
     throw CommandError(kUserError,
                        fmt::format("{}: ill-formed kernel: {}", flags.call.file, problems.front()));
-  return finish_plan(*plan, make_target(flags.call.target, flags.call.arch),
-                     make_options(flags.call.options, flags.call.overrides), stage);
+  return finish_plan(*plan, make_back(flags, context), stage);
 }
 
-std::string from_tile(const CompileFlags& flags, Stage stage) {
+std::string from_tile(const CompileFlags& flags, const CompileContext& context, Stage stage) {
   const std::string text = read_file(flags.call.file);
   Result<tile::Program, kernel::ParseError> program = tile::parse(text);
   if (!program) {
@@ -72,20 +128,20 @@ std::string from_tile(const CompileFlags& flags, Stage stage) {
     throw CommandError(kUserError, fmt::format("{}: ill-formed tile program: {}", flags.call.file,
                                                problems.front()));
   }
-  const Target target = make_target(flags.call.target, flags.call.arch);
-  const MappingOptions options = make_options(flags.call.options, flags.call.overrides);
+  const Back back = make_back(flags, context);
   std::string tile_text;
-  Result<kernel::Plan, Failure> plan = compiler::make_plan(
-      *program, options, target, [&](Stage made, const std::function<std::string()>& print) {
-        if (made == Stage::Tile) tile_text = print();
-      });
+  Result<kernel::Plan, Failure> plan =
+      compiler::make_plan(*program, back.options, back.target.target,
+                          [&](Stage made, const std::function<std::string()>& print) {
+                            if (made == Stage::Tile) tile_text = print();
+                          });
   if (!plan) throw_failure(plan.error());
-  return stage == Stage::Tile ? tile_text : finish_plan(*plan, target, options, stage);
+  return stage == Stage::Tile ? tile_text : finish_plan(*plan, back, stage);
 }
 
 /// From the program's text, or from a schedule text, which carries its program in its leading
 /// comments.
-std::string from_program(const CompileFlags& flags, Stage stage) {
+std::string from_program(const CompileFlags& flags, const CompileContext& context, Stage stage) {
   if (stage == Stage::Ast) {
     const SourceBuffer source(flags.call.file == "-" ? "<stdin>" : flags.call.file,
                               read_file(flags.call.file));
@@ -94,9 +150,9 @@ std::string from_program(const CompileFlags& flags, Stage stage) {
     if (sink.has_errors()) throw CommandError(kUserError, render(source, sink.sorted()));
     return lang::dump(program);
   }
-  const Call call = make_call(flags.call);
-  Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(call.source, call.def, call.metadata);
+  const Call call = make_call(flags.call, context);
+  Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+      call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error());
   if (!front->warnings.empty()) fmt::print(stderr, "{}", render(call.source, front->warnings));
   if (stage == Stage::Typed) return lang::to_string(front->symbolic);
@@ -115,31 +171,28 @@ std::string from_program(const CompileFlags& flags, Stage stage) {
   Result<kernel::Plan, Failure> plan =
       compiler::make_plan(*program, call.options, call.target, observe);
   if (!plan) throw_failure(plan.error());
-  return found.empty() ? finish_plan(*plan, call.target, call.options, stage) : found;
+  const Back back{{call.target, call.device}, call.options, context};
+  return found.empty() ? finish_plan(*plan, back, stage) : found;
 }
 
 }  // namespace
 
-int compile_command(const CompileFlags& flags) {
+int compile_command(const CompileFlags& flags, const Environment& environment) {
   const std::optional<Stage> stage = compiler::stage_from_name(flags.emit);
   if (!stage)
     throw CommandError(kUsage, fmt::format("unknown stage '{}'; known are {}", flags.emit,
                                            fmt::join(compiler::stage_names(), ", ")));
-  if (*stage == Stage::Cuda || *stage == Stage::Ptx || *stage == Stage::Sass) {
-    throw CommandError(
-        kTargetMissing,
-        fmt::format("stage '{}' belongs to target 'cuda', which is not built into this version",
-                    flags.emit));
-  }
+  check_stage(flags, *stage);
+  const CompileContext context = make_context(environment, CacheUse::None);
   std::string text;
   if (flags.from == "kernel") {
-    text = from_kernel(flags, *stage);
+    text = from_kernel(flags, context, *stage);
   } else if (flags.from == "tile") {
-    text = from_tile(flags, *stage);
+    text = from_tile(flags, context, *stage);
   } else if (flags.from.empty() || flags.from.rfind("schedule=", 0) == 0) {
     CompileFlags resolved = flags;
     if (!flags.from.empty()) resolved.from = flags.from.substr(std::string("schedule=").size());
-    text = from_program(resolved, *stage);
+    text = from_program(resolved, context, *stage);
   } else {
     throw CommandError(kUsage, fmt::format("--from {}: stages that can be read back are "
                                            "schedule=FILE (beside the program), tile and kernel",

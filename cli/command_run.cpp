@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "device_run.h"
 #include "exit_status.h"
 #include "files.h"
 #include "memory.h"
@@ -148,11 +149,6 @@ double microseconds(F&& f) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-struct Times {
-  double kernel_us = 0;
-  double call_us = 0;
-};
-
 /// Medians over repetitions. Outputs that accumulate would change from run to run, so the
 /// repetitions work on copies.
 Times measure(const Executor& executor, const Tensors& tensors, int repeat, double first_us) {
@@ -182,6 +178,51 @@ Times measure(const Executor& executor, const Tensors& tensors, int repeat, doub
     call_times.push_back(microseconds([&] { executor.run(input_views, output_views); }));
   }
   return {median(std::move(kernel_times)), median(std::move(call_times))};
+}
+
+/// The run whose results are kept; its time in µs.
+double run_first(const Executor& executor, const Tensors& tensors) {
+  std::optional<Failure> failure;
+  const double time =
+      microseconds([&] { failure = executor.run(tensors.input_views, tensors.output_views); });
+  if (failure) throw_failure(*failure);
+  if (auto problem = executor.check()) throw CommandError(kUserError, *problem);
+  return time;
+}
+
+/// By output: the position of the parameter that it updates, or -1.
+std::vector<int> in_place_inputs(const compiler::FrontEnd& front) {
+  std::vector<int> inputs;
+  for (lang::TensorId id : front.specialised.outputs) {
+    const lang::Tensor& tensor = front.specialised.tensors[static_cast<std::size_t>(id)];
+    inputs.push_back(tensor.is_param ? tensor.param_position : -1);
+  }
+  return inputs;
+}
+
+Json resources_json(const CompileReport& report) {
+  Json kernels = Json::array();
+  for (const KernelResources& kernel : report.kernels) {
+    kernels.push_back({{"name", kernel.name},
+                       {"registers", kernel.registers},
+                       {"local_bytes", kernel.local_bytes},
+                       {"spill_stores", kernel.spill_stores},
+                       {"spill_loads", kernel.spill_loads},
+                       {"shared_bytes", kernel.shared_bytes}});
+  }
+  return kernels;
+}
+
+void print_resources(const CompileReport& report) {
+  for (const KernelResources& kernel : report.kernels) {
+    fmt::print("kernel {}: {} registers, {} bytes of shared memory", kernel.name, kernel.registers,
+               kernel.shared_bytes);
+    if (kernel.local_bytes > 0) {
+      fmt::print(", {} bytes of local memory a thread (spills: {} stored, {} loaded)",
+                 kernel.local_bytes, kernel.spill_stores, kernel.spill_loads);
+    }
+    fmt::print("\n");
+  }
 }
 
 std::string preview(const compiler::HostTensor& tensor) {
@@ -241,10 +282,10 @@ void check_output_names(const std::vector<std::string>& requests, const lang::Ty
 }  // namespace
 
 int run_command(const RunFlags& flags, const Environment& environment) {
-  const Call call = make_call(flags.call);
   const CompileContext context = make_context(environment);
-  Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(call.source, call.def, call.metadata);
+  const Call call = make_call(flags.call, context);
+  Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+      call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error());
   check_output_names(flags.outputs, front->specialised);
   Result<Executor, Failure> executor =
@@ -261,11 +302,15 @@ int run_command(const RunFlags& flags, const Environment& environment) {
 
   check_memory(call, *front, *executor, flags.verify);
   Tensors tensors = make_tensors(call, *front, *executor, flags.call.seed);
-  std::optional<Failure> failure;
-  const double first_us =
-      microseconds([&] { failure = executor->run(tensors.input_views, tensors.output_views); });
-  if (failure) throw_failure(*failure);
-  if (auto problem = executor->check()) throw CommandError(kUserError, *problem);
+  Times times;
+  double first_us = 0;
+  if (call.target.kind == TargetKind::Cuda) {
+    times = run_on_device(
+        {*executor, call.device, tensors.inputs, in_place_inputs(*front), flags.repeat}, context,
+        tensors.outputs);
+  } else {
+    first_us = run_first(*executor, tensors);
+  }
 
   std::optional<compiler::Comparison> comparison;
   if (flags.verify) {
@@ -281,7 +326,8 @@ int run_command(const RunFlags& flags, const Environment& environment) {
                                            tensors.outputs, compiler::Exactness::Rounded);
   }
   save_outputs(flags.outputs, *front, tensors);
-  const Times times = measure(*executor, tensors, flags.repeat, first_us);
+  if (call.target.kind == TargetKind::Cpu)
+    times = measure(*executor, tensors, flags.repeat, first_us);
 
   if (flags.json) {
     Json json;
@@ -306,6 +352,10 @@ int run_command(const RunFlags& flags, const Environment& environment) {
     json["kernel_us"] = times.kernel_us;
     json["call_us"] = times.call_us;
     json["kernels"] = executor->kernels();
+    if (call.target.kind == TargetKind::Cuda) {
+      json["device"] = call.device;
+      json["resources"] = resources_json(executor->report());
+    }
     if (comparison) {
       json["verify"] = {{"max_abs", to_json_value(comparison->max_abs)},
                         {"max_rel", to_json_value(comparison->max_rel)},
@@ -325,6 +375,7 @@ int run_command(const RunFlags& flags, const Environment& environment) {
     fmt::print("compiled in {:.1f} ms ({}), kernel {:.1f} us, call {:.1f} us, {} kernel{}\n",
                executor->report().compile_ms, to_string(executor->report().source), times.kernel_us,
                times.call_us, executor->kernels(), executor->kernels() == 1 ? "" : "s");
+    print_resources(executor->report());
     if (comparison && comparison->ok) {
       fmt::print("verified against the interpreter: largest error {:.3g} (allowed {:.3g})\n",
                  comparison->max_abs, comparison->bound);

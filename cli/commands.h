@@ -9,6 +9,10 @@
 
 namespace tc::cli {
 
+/// The whole program: reads the environment, parses, runs one subcommand. Returns the exit status;
+/// throws nothing.
+int command_line(int argc, char** argv);
+
 // One function per subcommand; each returns the exit status or throws CommandError.
 
 struct CheckFlags {
@@ -39,9 +43,9 @@ struct CompileFlags {
   std::string from;
   std::string output = "-";
 };
-int compile_command(const CompileFlags& flags);
+int compile_command(const CompileFlags& flags, const Environment& environment);
 
-int repro_command(const std::string& file);
+int repro_command(const std::string& file, const Environment& environment);
 
 struct CacheFlags {
   std::string action;

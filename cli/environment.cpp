@@ -12,6 +12,17 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+/// Folders of Python packages below the prefix of an environment.
+void add_site_packages(const std::string& prefix, std::vector<std::string>& folders) {
+  if (prefix.empty()) return;
+  std::error_code missing;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(prefix) / "lib", missing)) {
+    const std::filesystem::path folder = entry.path() / "site-packages";
+    if (std::filesystem::is_directory(folder, missing)) folders.push_back(folder.string());
+  }
+}
+
 }  // namespace
 
 Environment read_environment() {
@@ -28,13 +39,18 @@ Environment read_environment() {
     environment.target = target;
   if (const std::string level = variable("TC_LOG"); !level.empty()) environment.log_level = level;
   environment.dump_dir = variable("TC_DUMP_DIR");
+  environment.cuda.path = variable("TC_CUDA_PATH");
+  add_site_packages(variable("VIRTUAL_ENV"), environment.cuda.site_packages);
+  add_site_packages(variable("CONDA_PREFIX"), environment.cuda.site_packages);
   return environment;
 }
 
-CompileContext make_context(const Environment& environment) {
+CompileContext make_context(const Environment& environment, CacheUse cache) {
   CompileContext context;
-  if (environment.cache_enabled) context.cache = open_cache(environment.cache_dir);
+  if (environment.cache_enabled && cache == CacheUse::AsConfigured)
+    context.cache = open_cache(environment.cache_dir);
   context.dump_dir = environment.dump_dir;
+  context.cuda = find_cuda(environment.cuda);
   return context;
 }
 

@@ -8,11 +8,21 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(tc_warnings INTERFACE -Wno-dangling-pointer)
   endif()
+elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # std::stable_sort of libstdc++ 12 uses std::get_temporary_buffer.
+  target_compile_options(tc_warnings INTERFACE -Wno-deprecated-declarations)
 endif()
 
+# The presets take the sanitizers of clang, which compiles instrumented code faster than GCC.
 if(TC_SANITIZE)
   add_compile_options(-fsanitize=${TC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TC_SANITIZE})
+  if(TC_SANITIZE MATCHES "undefined")
+    # function reads a signature in front of the callee, where the memory of generated code may begin; vptr needs type
+    # information that LLVM may be built without.
+    add_compile_options(-fno-sanitize=function,vptr)
+    add_link_options(-fno-sanitize=function,vptr)
+  endif()
 endif()
 
 function(tc_room name)
@@ -20,6 +30,11 @@ function(tc_room name)
   add_library(tc_${name} STATIC ${ROOM_SOURCES})
   target_include_directories(tc_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
   target_link_libraries(tc_${name} PUBLIC ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE} $<BUILD_INTERFACE:tc_warnings>)
+  if("tc_llvm" IN_LIST ROOM_PRIVATE)
+    tc_precompiled(tc_${name} llvm)
+  else()
+    tc_precompiled(tc_${name} room)
+  endif()
 endfunction()
 
 # tc_test(NAME LABEL label SOURCES... LINK lib...): a GoogleTest program registered as one ctest test.
@@ -28,6 +43,7 @@ function(tc_test name)
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gtest_main tc_warnings)
   target_compile_definitions(${name} PRIVATE TC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  tc_precompiled(${name} test)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${TEST_LABEL} TIMEOUT 600)
 endfunction()

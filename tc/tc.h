@@ -59,9 +59,12 @@ struct Metadata {
       outputs;  ///< strides of preallocated outputs by return position; absent: contiguous
   std::map<std::string, ConstValue> consts;   ///< every const parameter
   std::map<std::string, std::int64_t> sizes;  ///< sizes that no parameter's shape gives
+  std::int64_t output_alignment =
+      1;  ///< bytes; outputs that are not in `outputs` start at multiples
 };
 
 class CompileCache;
+class CudaPlatform;
 
 /// Where compiled kernels are kept and what is recorded on the way. Values only; safe to share
 /// between threads.
@@ -70,6 +73,18 @@ struct CompileContext {
   std::filesystem::path dump_dir;        ///< not empty: every stage's text is written there
   std::filesystem::path reproducer_dir;  ///< where an internal error leaves its reproducer; empty:
                                          ///< the working directory
+  std::shared_ptr<const CudaPlatform> cuda;  ///< null: find_cuda({}), once for the process
+};
+
+/// What one kernel takes of a GPU's multiprocessor. Sizes in bytes.
+struct KernelResources {
+  std::string name;
+  int registers = 0;              ///< a thread
+  std::int64_t local_bytes = 0;   ///< memory of a thread outside of registers, spills included
+  std::int64_t spill_stores = 0;  ///< of a thread
+  std::int64_t spill_loads = 0;   ///< of a thread
+  std::int64_t shared_bytes = 0;  ///< a block, dynamic included
+  bool operator==(const KernelResources&) const = default;
 };
 
 /// How an executor came to be.
@@ -77,6 +92,7 @@ struct CompileReport {
   enum class Source { Compiled, Disk, Memory } source = Source::Compiled;
   double compile_ms = 0;  ///< wall time of this request, look-up included
   std::vector<Diagnostic> warnings;
+  std::vector<KernelResources> kernels;  ///< cuda only
 };
 const char* to_string(CompileReport::Source source);
 
@@ -96,23 +112,34 @@ public:
   int kernels() const;                 ///< launches of one run (loops around launches count once)
 
   /// Checks count, type, shape, strides, alignment, device and aliasing, then runs; blocks until
-  /// done on the CPU. `stream` must be null for CPU executors. Scratch comes from a buffer that the
-  /// calling thread keeps, unless `scratch` is given (scratch_bytes() bytes, 64-byte aligned).
-  /// Returns the reason if nothing was run.
+  /// done on the CPU. Scratch comes from a buffer that the calling thread keeps, unless `scratch`
+  /// is given (scratch_bytes() bytes, 64-byte aligned); `stream` must be null. On CUDA the run is
+  /// enqueued on `stream` (a CUstream; null: the legacy default stream) of the device that holds
+  /// the tensors, and `scratch` is memory of that device. Returns the reason if nothing, or on CUDA
+  /// not everything, was run.
   std::optional<Failure> run(std::span<const DLTensor* const> inputs,
                              std::span<const DLTensor* const> outputs, void* stream = nullptr,
                              void* scratch = nullptr) const;
 
   /// No checks, no allocation: addresses of element (0, ..., 0) of the inputs, the outputs, then of
   /// the scratch block (null if scratch_bytes() is 0). An output that is an in-place parameter or
-  /// needs initial values is given at both positions, with the same address.
-  void run_unchecked(std::span<void* const> pointers, void* stream = nullptr) const;
+  /// needs initial values is given at both positions, with the same address. `device` is the
+  /// ordinal of the CUDA device that they lie on. A failure is one of the launch.
+  std::optional<Failure> run_unchecked(std::span<void* const> pointers, void* stream = nullptr,
+                                       int device = 0) const;
 
-  /// Status of the last run with option bounds=error: the first out-of-range access, if any.
-  /// `scratch` is the block of that run; null: the calling thread's own.
-  std::optional<std::string> check(const void* scratch = nullptr) const;
+  /// Loads the code on a CUDA device, so that the first run there does not; needed before a run is
+  /// captured into a graph. Nothing to do on the CPU.
+  std::optional<Failure> prepare(int device) const;
 
-  /// Text of a stage: "typed", "schedule", "tile", "kernel", "llvm", "asm". Recomputed on demand.
+  /// Status of the last run with option bounds=error: the first out-of-range access, if any, or why
+  /// the status could not be read. `scratch` is the block of that run; null: the calling thread's
+  /// own. On CUDA waits for `stream` and copies the status from `device`.
+  std::optional<std::string> check(const void* scratch = nullptr, void* stream = nullptr,
+                                   int device = 0) const;
+
+  /// Text of a stage: "typed", "schedule", "tile", "kernel", and "llvm", "asm" or "cuda", "ptx".
+  /// Recomputed on demand.
   Result<std::string, Failure> stage_text(std::string_view stage) const;
 
 private:
@@ -125,6 +152,23 @@ Result<Executor, Failure> compile(std::string_view text, std::string_view def,
                                   const Metadata& metadata, const MappingOptions& options = {},
                                   const std::optional<Target>& target = std::nullopt,
                                   const CompileContext& context = {});
+
+/// Where CUDA is looked for.
+struct CudaSearch {
+  std::string path{};  ///< toolkit, folder or file of NVRTC (TC_CUDA_PATH); then nothing else is
+  std::vector<std::string> site_packages{};  ///< folders of Python packages that may bring NVRTC
+  std::string driver{};                      ///< file of the driver; empty: libcuda.so.1
+};
+/// The driver and NVRTC, each looked for on first use and then known. Never null.
+std::shared_ptr<const CudaPlatform> find_cuda(const CudaSearch& search = {});
+
+/// A target as people write it: "cpu", "cpu-x86-64-v3", "cuda", "cuda:1", "cuda-sm_90a". A plain
+/// "cuda" is a device of this machine, an architecture needs none.
+struct NamedTarget {
+  Target target;
+  int device = 0;  ///< ordinal of the CUDA device
+};
+Result<NamedTarget, Failure> find_target(std::string_view name, const CompileContext& context = {});
 
 /// The compile cache: in memory, and in one SQLite file below `directory` when that is not empty.
 /// Damaged or foreign files are misses. A directory that cannot be written serves what it has.

@@ -9,11 +9,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tc/codegen/llvm/codegen.h"
+#include "tc/compiler/backend.h"
 #include "tc/compiler/compile_cache.h"
 #include "tc/compiler/executor_impl.h"
 #include "tc/compiler/pipeline.h"
 #include "tc/compiler/reproducer.h"
+#include "tc/runtime/cpu/module.h"
 #include "tc/support/check.h"
 
 namespace tc {
@@ -28,7 +29,7 @@ double milliseconds_since(Clock::time_point start) {
 
 /// Identity of machine code: what the program means and everything that decides how it is compiled.
 std::string disk_key(const compiler::FrontEnd& front, const MappingOptions& options,
-                     const Target& target) {
+                     const Target& target, const compiler::Backend& backend) {
   // Names of sizes are no part of a program's identity; their values are taken in the order of the
   // def below.
   std::string identity = lang::canonical(front.symbolic) + "\n";
@@ -47,7 +48,8 @@ std::string disk_key(const compiler::FrontEnd& front, const MappingOptions& opti
                               fmt::join(meta.strides, ","), meta.alignment);
     }
   }
-  identity += "\n" + to_json(options) + "\n" + target.to_string() + "\n" + version();
+  identity += "\n" + to_json(options) + "\n" + target.to_string() + "\n" + version() + "\n" +
+              backend.identity();
   const XXH128_hash_t hash = XXH3_128bits(identity.data(), identity.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
@@ -88,29 +90,18 @@ describe_executor(const compiler::FrontEnd& front, std::string_view text, std::s
   return impl;
 }
 
-std::vector<std::string> kernel_names(const runtime::cpu::LaunchTable& table) {
-  std::vector<std::string> names;
-  for (const auto& kernel : table.kernels)
-    names.push_back(kernel.name);
-  return names;
+/// Links stored code into `impl`; nullopt and no code if it does not fit this process.
+std::optional<Failure> load_stored(const compiler::StoredKernel& stored, Executor::Impl& impl) {
+  Result<std::shared_ptr<const compiler::Code>, Failure> code = impl.backend->load(stored);
+  if (!code) return code.error();
+  impl.code = std::move(code).value();
+  if (impl.code) impl.report.kernels = impl.code->resources();
+  return std::nullopt;
 }
 
-/// Links stored code into `impl`; false if it does not fit this process (then it is compiled anew).
-bool load_stored(const compiler::StoredKernel& stored, Executor::Impl& impl) {
-  Result<runtime::cpu::LaunchTable, std::string> table =
-      runtime::cpu::launch_table_from_text(stored.launch_table);
-  if (!table) return false;
-  auto module = runtime::cpu::Module::load(stored.object, kernel_names(*table));
-  if (!module) return false;
-  impl.table = std::move(table).value();
-  impl.module = std::move(module).value();
-  return true;
-}
-
-Result<compiler::StoredKernel, Failure> build_code(const compiler::FrontEnd& front,
-                                                   const MappingOptions& options,
-                                                   const Target& target,
-                                                   const CompileContext& context) {
+Result<compiler::StoredKernel, Failure>
+build_code(const compiler::FrontEnd& front, const compiler::Backend& backend,
+           const MappingOptions& options, const Target& target, const CompileContext& context) {
   compiler::StageObserver observe = [&](compiler::Stage stage,
                                         const std::function<std::string()>& text) {
     if (!context.dump_dir.empty())
@@ -121,20 +112,8 @@ Result<compiler::StoredKernel, Failure> build_code(const compiler::FrontEnd& fro
   if (!program) return program.error();
   Result<kernel::Plan, Failure> plan = compiler::make_plan(*program, options, target, observe);
   if (!plan) return plan.error();
-  codegen::native::Request request;
-  request.fast_math = options.fast_math;
-  if (!context.dump_dir.empty()) {
-    request.output = codegen::native::Output::LlvmText;
-    auto text = codegen::native::emit(*plan, target, request);
-    if (text) dump(context.dump_dir, front.symbolic.name, "llvm", *text);
-  }
-  request.output = codegen::native::Output::Object;
-  Result<std::string, Rejection> object = codegen::native::emit(*plan, target, request);
-  if (!object) return compiler::mapping_failure(object.error());
-  compiler::StoredKernel stored;
-  stored.launch_table = runtime::cpu::to_text(runtime::cpu::launch_table(*plan));
-  stored.object = std::move(object).value();
-  stored.description = describe(front, target);
+  Result<compiler::StoredKernel, Failure> stored = backend.build(*plan, options, target, observe);
+  if (stored) stored->description = describe(front, target);
   return stored;
 }
 
@@ -145,23 +124,31 @@ compile_now(std::string_view text, std::string_view def, const Metadata& metadat
   Result<compiler::FrontEnd, Failure> front =
       compiler::front_end(source, def, metadata, compiler::fresh_alignment(target));
   if (!front) return front.error();
+  const std::shared_ptr<const compiler::Backend> backend = compiler::backend_for(target, context);
+  if (auto failure = backend->unavailable()) return *failure;
   std::shared_ptr<Executor::Impl> impl =
       describe_executor(*front, text, def, metadata, options, target);
   impl->report.warnings = front->warnings;
+  impl->backend = backend;
 
   compiler::KernelStore* store = context.cache ? context.cache->store() : nullptr;
-  const std::string key = store != nullptr ? disk_key(*front, options, target) : std::string();
+  std::string key;
   if (store != nullptr) {
-    std::optional<compiler::StoredKernel> stored = store->find(key);
-    if (stored && load_stored(*stored, *impl)) {
-      impl->report.source = CompileReport::Source::Disk;
-      return impl;
+    key = disk_key(*front, options, target, *backend);
+    if (std::optional<compiler::StoredKernel> stored = store->find(key)) {
+      if (auto failure = load_stored(*stored, *impl)) return *failure;
+      if (impl->code) {
+        impl->report.source = CompileReport::Source::Disk;
+        return impl;
+      }
     }
   }
   if (auto failure = compiler::prove(source, *front)) return *failure;
-  Result<compiler::StoredKernel, Failure> stored = build_code(*front, options, target, context);
+  Result<compiler::StoredKernel, Failure> stored =
+      build_code(*front, *backend, options, target, context);
   if (!stored) return stored.error();
-  check(load_stored(*stored, *impl), "freshly generated code does not load");
+  if (auto failure = load_stored(*stored, *impl)) return *failure;
+  check(impl->code != nullptr, "freshly generated code does not load");
   if (store != nullptr) store->put(key, *stored);
   return impl;
 }
@@ -199,12 +186,6 @@ Result<Executor, Failure> compile(std::string_view text, std::string_view def,
   // Facts of this machine do not change while the process runs.
   static const Target host = runtime::cpu::host_target();
   const Target& target = requested ? *requested : host;
-  if (target.kind != TargetKind::Cpu) {
-    Failure failure;
-    failure.kind = Failure::Kind::Target;
-    failure.message = "target 'cuda' is not built into this version; use 'cpu'";
-    return failure;
-  }
   if (std::string problem = validate(options); !problem.empty()) {
     Failure failure;
     failure.kind = Failure::Kind::Argument;

@@ -79,7 +79,8 @@ std::string CompileCache::request_key(std::string_view text, std::string_view de
   for (std::int64_t fact :
        {static_cast<std::int64_t>(target.kind), static_cast<std::int64_t>(target.vector_bits),
         static_cast<std::int64_t>(target.vector_registers), static_cast<std::int64_t>(target.cores),
-        target.l1_bytes, target.l2_bytes, target.l3_bytes}) {
+        target.l1_bytes, target.l2_bytes, target.l3_bytes, target.shared_bytes, target.max_threads,
+        metadata.output_alignment}) {
     key.number(fact);
   }
   return key.take();

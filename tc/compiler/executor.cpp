@@ -3,15 +3,12 @@
 
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 
-#include "tc/codegen/llvm/codegen.h"
 #include "tc/compiler/dlpack_views.h"
 #include "tc/compiler/executor_impl.h"
 #include "tc/compiler/pipeline.h"
-#include "tc/runtime/cpu/module.h"
 #include "tc/support/check.h"
 
 namespace tc {
@@ -49,25 +46,34 @@ ThreadScratch& thread_scratch() {
   return scratch;
 }
 
-Failure argument_failure(std::string message) {
-  Failure failure;
-  failure.kind = Failure::Kind::Argument;
-  failure.message = std::move(message);
-  return failure;
-}
+using compiler::argument_failure;
 
 std::string shape_text(const std::vector<std::int64_t>& values) {
   return fmt::format("({})", fmt::join(values, ", "));
 }
 
+std::string device_text(DLDevice device) {
+  switch (device.device_type) {
+  case kDLCPU: return "the CPU";
+  case kDLCUDA: return fmt::format("CUDA device {}", device.device_id);
+  default: return fmt::format("a device of DLPack's type {}", static_cast<int>(device.device_type));
+  }
+}
+
+/// Whether a view lies where the code runs.
+std::optional<std::string> misplaced(const DLTensor& tensor, TargetKind kind) {
+  const DLDeviceType wanted = kind == TargetKind::Cpu ? kDLCPU : kDLCUDA;
+  if (tensor.device.device_type == wanted) return std::nullopt;
+  return fmt::format("lies on {} where {} is expected", device_text(tensor.device),
+                     kind == TargetKind::Cpu ? "the CPU" : "a CUDA device");
+}
+
 /// Whether a view is what the executor was compiled for.
-std::optional<std::string> mismatch(const DLTensor& tensor, const TensorMeta& expected) {
+std::optional<std::string> mismatch(const DLTensor& tensor, const TensorMeta& expected,
+                                    TargetKind kind) {
   Result<TensorMeta, std::string> given = compiler::metadata_of(tensor);
   if (!given) return given.error();
-  if (tensor.device.device_type != kDLCPU) {
-    return fmt::format("lies on device type {} where the CPU is expected",
-                       static_cast<int>(tensor.device.device_type));
-  }
+  if (auto problem = misplaced(tensor, kind)) return problem;
   if (given->type != expected.type)
     return fmt::format("is {} where {} is expected", name(given->type), name(expected.type));
   if (given->sizes != expected.sizes) {
@@ -99,6 +105,76 @@ bool overlap(const std::optional<compiler::ByteRange>& a,
   return a && b && a->begin < b->end && b->begin < a->end;
 }
 
+/// What a checked run passes on.
+struct Arguments {
+  std::vector<void*> pointers;  ///< of inputs, then outputs
+  int device = 0;
+};
+
+std::string argument_name(const Executor::Impl& impl, std::size_t position) {
+  if (position < impl.inputs.size()) return "input '" + impl.input_names[position] + "'";
+  return "output '" + impl.output_roles[position - impl.inputs.size()].name + "'";
+}
+
+/// Memory of an output beside that of the arguments before it.
+std::optional<std::string>
+shared_memory(const Executor::Impl& impl, std::size_t output, const void* address,
+              const std::optional<compiler::ByteRange>& range, const std::vector<void*>& pointers,
+              const std::vector<std::optional<compiler::ByteRange>>& ranges) {
+  const OutputRole& role = impl.output_roles[output];
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const bool same = static_cast<int>(i) == role.in_place_of;
+    if (same && address != pointers[i]) {
+      return fmt::format("output '{}' is updated in place: it must be the memory of {}", role.name,
+                         argument_name(impl, i));
+    }
+    if (!same && overlap(range, ranges[i])) {
+      return fmt::format("output '{}' shares memory with {}; give it memory of its own", role.name,
+                         argument_name(impl, i));
+    }
+  }
+  return std::nullopt;
+}
+
+/// Count, type, shape, strides, alignment, device and aliasing of all tensors of a run.
+Result<Arguments, std::string> check_arguments(const Executor::Impl& impl,
+                                               std::span<const DLTensor* const> inputs,
+                                               std::span<const DLTensor* const> outputs) {
+  if (inputs.size() != impl.inputs.size() || outputs.size() != impl.outputs.size()) {
+    return fmt::format("'{}' takes {} inputs and {} outputs, {} and {} were given", impl.name,
+                       impl.inputs.size(), impl.outputs.size(), inputs.size(), outputs.size());
+  }
+  Arguments arguments;
+  std::vector<std::optional<compiler::ByteRange>> ranges;
+  const DLTensor* first = nullptr;
+  for (std::size_t i = 0; i < inputs.size() + outputs.size(); ++i) {
+    const bool is_input = i < inputs.size();
+    const std::size_t output = i - inputs.size();
+    const DLTensor* tensor = is_input ? inputs[i] : outputs[output];
+    const TensorMeta& expected = is_input ? impl.inputs[i] : impl.outputs[output];
+    if (tensor == nullptr) return argument_name(impl, i) + " is null";
+    if (auto problem = mismatch(*tensor, expected, impl.target.kind))
+      return argument_name(impl, i) + " " + *problem;
+    if (first == nullptr) first = tensor;
+    if (tensor->device.device_id != first->device.device_id) {
+      return fmt::format("{} lies on {} and {} on {}; all tensors of a run lie on one device",
+                         argument_name(impl, 0), device_text(first->device), argument_name(impl, i),
+                         device_text(tensor->device));
+    }
+    void* address = compiler::element_address(*tensor);
+    auto range = compiler::byte_range(*tensor, expected);
+    if (!is_input) {
+      if (auto problem = shared_memory(impl, output, address, range, arguments.pointers, ranges))
+        return *problem;
+    }
+    arguments.pointers.push_back(address);
+    ranges.push_back(range);
+  }
+  if (first != nullptr && impl.target.kind == TargetKind::Cuda)
+    arguments.device = first->device.device_id;
+  return arguments;
+}
+
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -121,74 +197,45 @@ const CompileReport& Executor::report() const {
   return impl_->report;
 }
 std::int64_t Executor::scratch_bytes() const {
-  return impl_->table.scratch_bytes;
+  return impl_->code->scratch_bytes();
 }
 int Executor::kernels() const {
-  return static_cast<int>(impl_->table.kernels.size());
+  return impl_->code->kernels();
+}
+std::optional<Failure> Executor::prepare(int device) const {
+  return impl_->code->prepare(device);
 }
 
 std::optional<Failure> Executor::run(std::span<const DLTensor* const> inputs,
                                      std::span<const DLTensor* const> outputs, void* stream,
                                      void* scratch) const {
-  if (stream != nullptr) return argument_failure("a CPU executor takes no stream");
-  if (inputs.size() != impl_->inputs.size() || outputs.size() != impl_->outputs.size()) {
-    return argument_failure(fmt::format("'{}' takes {} inputs and {} outputs, {} and {} were given",
-                                        impl_->name, impl_->inputs.size(), impl_->outputs.size(),
-                                        inputs.size(), outputs.size()));
-  }
-  std::vector<void*> pointers;
-  std::vector<std::optional<compiler::ByteRange>> ranges;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == nullptr)
-      return argument_failure(fmt::format("input '{}' is null", impl_->input_names[i]));
-    if (auto problem = mismatch(*inputs[i], impl_->inputs[i])) {
-      return argument_failure(fmt::format("input '{}' {}", impl_->input_names[i], *problem));
+  const bool on_cpu = impl_->target.kind == TargetKind::Cpu;
+  if (on_cpu && stream != nullptr) return argument_failure("a CPU executor takes no stream");
+  Result<Arguments, std::string> arguments = check_arguments(*impl_, inputs, outputs);
+  if (!arguments) return argument_failure(arguments.error());
+  const std::int64_t needed = impl_->code->scratch_bytes();
+  if (needed > 0 && scratch == nullptr) {
+    if (!on_cpu) {
+      return argument_failure(fmt::format(
+          "'{}' needs {} bytes of scratch on the tensors' device: the caller gives them",
+          impl_->name, needed));
     }
-    pointers.push_back(compiler::element_address(*inputs[i]));
-    ranges.push_back(compiler::byte_range(*inputs[i], impl_->inputs[i]));
-  }
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const OutputRole& role = impl_->output_roles[o];
-    if (outputs[o] == nullptr)
-      return argument_failure(fmt::format("output '{}' is null", role.name));
-    if (auto problem = mismatch(*outputs[o], impl_->outputs[o])) {
-      return argument_failure(fmt::format("output '{}' {}", role.name, *problem));
-    }
-    void* address = compiler::element_address(*outputs[o]);
-    const auto range = compiler::byte_range(*outputs[o], impl_->outputs[o]);
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const bool same = static_cast<int>(i) == role.in_place_of;
-      const std::string other =
-          i < inputs.size() ? "input '" + impl_->input_names[i] + "'"
-                            : "output '" + impl_->output_roles[i - inputs.size()].name + "'";
-      if (same && address != pointers[i]) {
-        return argument_failure(fmt::format(
-            "output '{}' is updated in place: it must be the memory of {}", role.name, other));
-      }
-      if (!same && overlap(range, ranges[i])) {
-        return argument_failure(fmt::format(
-            "output '{}' shares memory with {}; give it memory of its own", role.name, other));
-      }
-    }
-    pointers.push_back(address);
-    ranges.push_back(range);
-  }
-  if (impl_->table.scratch_bytes > 0 && scratch == nullptr) {
-    scratch = thread_scratch().at_least(static_cast<std::size_t>(impl_->table.scratch_bytes));
+    scratch = thread_scratch().at_least(static_cast<std::size_t>(needed));
     if (scratch == nullptr)
       return argument_failure(fmt::format("'{}' needs {} bytes of scratch, which could not be had",
-                                          impl_->name, impl_->table.scratch_bytes));
+                                          impl_->name, needed));
   }
-  pointers.push_back(scratch);
-  run_unchecked(pointers, stream);
-  return std::nullopt;
+  arguments->pointers.push_back(scratch);
+  return run_unchecked(arguments->pointers, stream, arguments->device);
 }
 
-void Executor::run_unchecked(std::span<void* const> pointers, void* /*stream*/) const {
+std::optional<Failure> Executor::run_unchecked(std::span<void* const> pointers, void* stream,
+                                               int device) const {
   // Most defs have few arguments; more than these go through the heap.
   std::array<void*, 32> small;
   std::vector<void*> large;
-  const std::size_t count = impl_->table.arguments.size();
+  const std::vector<kernel::Argument>& arguments = impl_->code->arguments();
+  const std::size_t count = arguments.size();
   void** resolved = small.data();
   if (count > small.size()) {
     large.resize(count);
@@ -197,7 +244,7 @@ void Executor::run_unchecked(std::span<void* const> pointers, void* /*stream*/) 
   const std::size_t first_output = impl_->inputs.size();
   const std::size_t scratch = first_output + impl_->outputs.size();
   for (std::size_t i = 0; i < count; ++i) {
-    const kernel::Argument& argument = impl_->table.arguments[i];
+    const kernel::Argument& argument = arguments[i];
     const auto position = static_cast<std::size_t>(argument.position);
     switch (argument.kind) {
     case kernel::Argument::Kind::Input: resolved[i] = pointers[position]; break;
@@ -207,20 +254,24 @@ void Executor::run_unchecked(std::span<void* const> pointers, void* /*stream*/) 
       break;
     }
   }
-  runtime::cpu::run(impl_->table, *impl_->module, resolved);
+  return impl_->code->run(resolved, {device, stream});
 }
 
-std::optional<std::string> Executor::check(const void* scratch) const {
-  for (const kernel::Argument& argument : impl_->table.arguments) {
+std::optional<std::string> Executor::check(const void* scratch, void* stream, int device) const {
+  for (const kernel::Argument& argument : impl_->code->arguments()) {
     if (argument.kind != kernel::Argument::Kind::Scratch || argument.name != "status") continue;
-    const void* block = scratch != nullptr ? scratch : thread_scratch().current();
+    const void* block = scratch;
+    if (block == nullptr && impl_->target.kind == TargetKind::Cpu)
+      block = thread_scratch().current();
     if (block == nullptr) return std::nullopt;
-    std::int64_t status[4];
-    std::memcpy(status, static_cast<const char*>(block) + argument.offset_bytes, sizeof status);
-    if (status[0] == 0) return std::nullopt;
+    const Result<compiler::Code::Status, Failure> status = impl_->code->read_status(
+        static_cast<const char*>(block) + argument.offset_bytes, {device, stream});
+    if (!status) return status.error().message;
+    const auto& [is_set, statement, dimension, value] = *status;
+    if (is_set == 0) return std::nullopt;
     return fmt::format(
         "statement S{} of '{}': a subscript of dimension {} was out of range with value {}",
-        status[1], impl_->name, status[2], status[3]);
+        statement, impl_->name, dimension, value);
   }
   return std::nullopt;
 }
@@ -229,8 +280,8 @@ Result<std::string, Failure> Executor::stage_text(std::string_view stage) const 
   const std::optional<compiler::Stage> wanted = compiler::stage_from_name(stage);
   if (!wanted) return argument_failure(fmt::format("unknown stage '{}'", stage));
   const SourceBuffer source("<text>", impl_->text);
-  Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(source, impl_->def, impl_->metadata);
+  Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+      source, impl_->def, impl_->metadata, compiler::fresh_alignment(impl_->target));
   if (!front) return front.error();
   if (*wanted == compiler::Stage::Typed) return lang::to_string(front->specialised);
   std::optional<std::string> found;
@@ -245,18 +296,7 @@ Result<std::string, Failure> Executor::stage_text(std::string_view stage) const 
       compiler::make_plan(*program, impl_->options, impl_->target, observe);
   if (!plan) return plan.error();
   if (found) return *found;
-  codegen::native::Request request;
-  request.fast_math = impl_->options.fast_math;
-  if (*wanted == compiler::Stage::Llvm) {
-    request.output = codegen::native::Output::LlvmText;
-  } else if (*wanted == compiler::Stage::Asm) {
-    request.output = codegen::native::Output::Assembly;
-  } else {
-    return argument_failure(fmt::format("an executor has no text of stage '{}'", stage));
-  }
-  Result<std::string, Rejection> text = codegen::native::emit(*plan, impl_->target, request);
-  if (!text) return compiler::mapping_failure(text.error());
-  return *text;
+  return impl_->backend->text(*plan, impl_->options, impl_->target, *wanted);
 }
 
 }  // namespace tc

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/runtime/cpu/module.h"
+#include "tc/compiler/backend.h"
 #include "tc/tc.h"
 
 namespace tc {
@@ -25,8 +25,8 @@ struct Executor::Impl {
   MappingOptions options;
   Target target;
   CompileReport report;
-  runtime::cpu::LaunchTable table;
-  std::shared_ptr<const runtime::cpu::Module> module;
+  std::shared_ptr<const compiler::Code> code;
+  std::shared_ptr<const compiler::Backend> backend;
 
   // The request, for stage_text().
   std::string text;

@@ -28,13 +28,6 @@ constexpr std::array<const char*, 14> kStageNames = {
 /// Bound on isl's work for one def; a schedule that needs more is refused, not waited for.
 constexpr std::uint64_t kSchedulerOperations = 200'000'000;
 
-Failure argument_failure(std::string message) {
-  Failure failure;
-  failure.kind = Failure::Kind::Argument;
-  failure.message = std::move(message);
-  return failure;
-}
-
 /// Fails on the first verifier message: by then the compiler itself is wrong.
 void expect_empty(const std::vector<std::string>& violations, std::string_view what) {
   if (!violations.empty()) unreachable(fmt::format("{}: {}", what, violations.front()));
@@ -126,7 +119,7 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata,
     meta.type = tensor.type;
     meta.sizes = extents(tensor);
     meta.strides = row_major_strides(meta.type, meta.sizes);
-    meta.alignment = fresh_alignment;
+    meta.alignment = std::max(fresh_alignment, metadata.output_alignment);
     if (tensor.is_param) {
       meta = front.inputs[static_cast<std::size_t>(tensor.param_position)];
     } else if (i < metadata.outputs.size() && metadata.outputs[i]) {
@@ -181,11 +174,18 @@ Failure program_failure(const SourceBuffer& source, std::vector<Diagnostic> diag
   return failure;
 }
 
+Failure argument_failure(std::string message) {
+  Failure failure;
+  failure.kind = Failure::Kind::Argument;
+  failure.message = std::move(message);
+  return failure;
+}
+
 Failure mapping_failure(Rejection rejection) {
   Failure failure;
-  failure.kind = rejection.kind == RejectionKind::TargetMissing ? Failure::Kind::Target
-                                                                : Failure::Kind::Mapping;
-  failure.message = rejection.to_string();
+  const bool missing = rejection.kind == RejectionKind::TargetMissing;
+  failure.kind = missing ? Failure::Kind::Target : Failure::Kind::Mapping;
+  failure.message = missing ? rejection.message : rejection.to_string();
   failure.rejection = std::move(rejection);
   return failure;
 }

@@ -81,5 +81,6 @@ Result<std::string, Failure> choose_def(const lang::ast::Program& program, std::
 
 Failure program_failure(const SourceBuffer& source, std::vector<Diagnostic> diagnostics);
 Failure mapping_failure(Rejection rejection);
+Failure argument_failure(std::string message);
 
 }  // namespace tc::compiler

@@ -44,7 +44,9 @@ Json to_json_value(const Target& target) {
           {"cores", target.cores},
           {"l1_bytes", target.l1_bytes},
           {"l2_bytes", target.l2_bytes},
-          {"l3_bytes", target.l3_bytes}};
+          {"l3_bytes", target.l3_bytes},
+          {"shared_bytes", target.shared_bytes},
+          {"max_threads", target.max_threads}};
 }
 
 Target target_from_json(const Json& json) {
@@ -58,6 +60,8 @@ Target target_from_json(const Json& json) {
   target.l1_bytes = json.at("l1_bytes").get<std::int64_t>();
   target.l2_bytes = json.at("l2_bytes").get<std::int64_t>();
   target.l3_bytes = json.at("l3_bytes").get<std::int64_t>();
+  target.shared_bytes = json.at("shared_bytes").get<std::int64_t>();
+  target.max_threads = json.at("max_threads").get<std::int64_t>();
   return target;
 }
 
@@ -77,6 +81,7 @@ std::string write_reproducer(const std::filesystem::path& directory, const Compi
   json["outputs"] = Json::array();
   for (const auto& meta : input.metadata.outputs)
     json["outputs"].push_back(meta ? to_json_value(*meta) : Json());
+  json["output_alignment"] = input.metadata.output_alignment;
   json["consts"] = Json::object();
   for (const auto& [name, value] : input.metadata.consts) {
     json["consts"][name] = {{"integer", value.integer}, {"real", fmt::format("{:a}", value.real)}};
@@ -115,6 +120,7 @@ Result<CompileInput, std::string> read_reproducer(const std::filesystem::path& f
       input.metadata.outputs.push_back(meta.is_null() ? std::nullopt
                                                       : std::optional(meta_from_json(meta)));
     }
+    input.metadata.output_alignment = json.at("output_alignment").get<std::int64_t>();
     for (const auto& [name, value] : json.at("consts").items()) {
       input.metadata.consts[name] = {
           value.at("integer").get<std::int64_t>(),

@@ -13,8 +13,8 @@ namespace tc::compiler {
 
 /// One compiled program as the cache keeps it.
 struct StoredKernel {
-  std::string launch_table;  ///< text of runtime::cpu::LaunchTable
-  std::string object;        ///< machine code
+  std::string launch_table;  ///< text of the target's launch table
+  std::string object;        ///< machine code, sealed
   std::string description;   ///< for people: def, sizes, target
   bool operator==(const StoredKernel&) const = default;
 };

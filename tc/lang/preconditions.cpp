@@ -119,7 +119,7 @@ public:
         add(text);
         continue;
       }
-      require(exact->params().complement(), condition->range, quoted(text));
+      require(exact->params().complement(), condition->range, in_quotes(text));
     }
   }
 
@@ -133,7 +133,7 @@ public:
       const Form least =
           extreme(range.hi - range.lo, End::Smallest, item.ranges, std::nullopt, assumed);
       if (assumed.empty() && is_nonnegative(least)) continue;
-      const std::string what = "the range of " + quoted(index.name) + ", " +
+      const std::string what = "the range of " + in_quotes(index.name) + ", " +
                                to_string(model_.def(), item.statement, index.lo) + ":" +
                                to_string(model_.def(), item.statement, index.hi);
       const ExprPtr proper = make_expr(DType::Bool, {}, Binary{BinaryOp::Ge, index.hi, index.lo});
@@ -225,13 +225,13 @@ private:
   }
 
   std::string text(const Finding& finding) const {
-    const std::string name = quoted(model_.tensor(finding.tensor).name);
+    const std::string name = in_quotes(model_.tensor(finding.tensor).name);
     if (finding.item < 0) return "every element of the output " + name + " is written";
     if (finding.access < 0) return goal_text(finding.kind);
     const ProofItem& item = model_.item(finding.item);
     const std::string access =
-        quoted(to_string(model_.def(), *item.statement,
-                         item.accesses.list[static_cast<std::size_t>(finding.access)]));
+        in_quotes(to_string(model_.def(), *item.statement,
+                            item.accesses.list[static_cast<std::size_t>(finding.access)]));
     switch (finding.kind) {
     case FindingKind::ReadOutside:
     case FindingKind::WriteOutside:

@@ -60,8 +60,8 @@ public:
         access.subscripts[static_cast<std::size_t>(std::max(finding.dim, 0))];
     error("E0420", subscript->range,
           "the subscript " +
-              quoted(to_string(model_.def(), model_.item(finding.item).statement, subscript)) +
-              " of " + quoted(tensor_name(finding)) + " is not affine and may leave " +
+              in_quotes(to_string(model_.def(), model_.item(finding.item).statement, subscript)) +
+              " of " + in_quotes(tensor_name(finding)) + " is not affine and may leave " +
               extent_text(finding) +
               "; use sums of multiples of indices, / and % by constants, min or max");
   }
@@ -71,7 +71,7 @@ public:
                                                : model_.item(finding.item).statement->range;
     error("E0490", where,
           std::string("the proof that ") + goal_text(finding.kind) +
-              " took too long and was given up for " + quoted(tensor_name(finding)) +
+              " took too long and was given up for " + in_quotes(tensor_name(finding)) +
               "; simplify the subscripts, ranges or conditions of this statement");
   }
 
@@ -121,11 +121,11 @@ private:
     const bool reads = finding.kind == FindingKind::ReadOutside;
     const std::string when = before(at(finding, point, guarding(finding, access)));
     error(reads ? "E0410" : "E0411", access.range,
-          quoted(spelled(finding)) + (reads ? " reads outside " : " writes outside ") +
-              quoted(tensor_name(finding)) + ": " + when +
+          in_quotes(spelled(finding)) + (reads ? " reads outside " : " writes outside ") +
+              in_quotes(tensor_name(finding)) + ": " + when +
               (when.empty() ? "its subscript " : "subscript ") + std::to_string(finding.dim) +
               " is " + std::to_string(*value) + ", and dimension " + std::to_string(finding.dim) +
-              " of " + quoted(tensor_name(finding)) + " holds " + extent_text(finding) +
+              " of " + in_quotes(tensor_name(finding)) + " holds " + extent_text(finding) +
               (reads ? "; narrow the range, or use 'pad' or '?:'" : "; narrow the range"));
   }
 
@@ -144,7 +144,7 @@ private:
   void unwritten_read(const Finding& finding, const sets::Pair& pair) {
     const Access& access = accessed(finding);
     error("E0412", access.range,
-          quoted(spelled(finding)) + " reads an element that no earlier statement wrote: " +
+          in_quotes(spelled(finding)) + " reads an element that no earlier statement wrote: " +
               before(at(finding, pair.from, guarding(finding, access))) + "it is " +
               element(tensor_name(finding), pair.to) + "; write it first");
   }
@@ -152,9 +152,9 @@ private:
   void unwritten_output(const Finding& finding, const sets::Point& point) {
     error("E0413", tensor(finding).range,
           "no statement writes the element " + element(tensor_name(finding), point) +
-              " of the output " + quoted(tensor_name(finding)) +
+              " of the output " + in_quotes(tensor_name(finding)) +
               "; write it before, for example with " +
-              quoted(tensor_name(finding) + "(...) = 0 where ..."));
+              in_quotes(tensor_name(finding) + "(...) = 0 where ..."));
   }
 
   void written_twice(const Finding& finding, const sets::Pair& pair) {
@@ -173,7 +173,7 @@ private:
     const Access& access = accessed(finding);
     const std::vector<ExprPtr> all = all_indices(model_, finding.item);
     error("E0415", access.range,
-          quoted(spelled(finding)) +
+          in_quotes(spelled(finding)) +
               " reads an element that this statement also writes, at another point, and points "
               "have no order: read " +
               at(finding, pair.from, all) + " and written " + at(finding, pair.to, all) +
@@ -183,7 +183,7 @@ private:
   void reads_reduced(const Finding& finding, const sets::Pair& pair) {
     const Access& access = accessed(finding);
     error("E0416", access.range,
-          quoted(spelled(finding)) + " reads an element that this statement accumulates: " +
+          in_quotes(spelled(finding)) + " reads an element that this statement accumulates: " +
               before(at(finding, pair.from, access.subscripts)) + "it is " +
               element(tensor_name(finding), pair.to) +
               "; accumulate into another tensor, or put the order into a 'for'");
@@ -192,16 +192,17 @@ private:
   void accumulates(const Finding& finding, const sets::Pair& pair) {
     const Statement& statement = *model_.item(finding.item).statement;
     error("E0418", statement.range,
-          quoted(spelling(*statement.op)) + " accumulates onto an element of " +
-              quoted(tensor_name(finding)) + " that no earlier statement wrote: " +
-              element(tensor_name(finding), pair.to) + "; write " +
-              quoted(std::string(spelling(*statement.op)) + "!") + " or write the element first");
+          in_quotes(spelling(*statement.op)) + " accumulates onto an element of " +
+              in_quotes(tensor_name(finding)) +
+              " that no earlier statement wrote: " + element(tensor_name(finding), pair.to) +
+              "; write " + in_quotes(std::string(spelling(*statement.op)) + "!") +
+              " or write the element first");
   }
 
   void reduces_nothing(const Finding& finding, const sets::Pair& pair) {
     const Statement& statement = *model_.item(finding.item).statement;
     error("E0419", statement.range,
-          quoted(std::string(spelling(*statement.op)) + "!") +
+          in_quotes(std::string(spelling(*statement.op)) + "!") +
               " reduces over nothing for the element " + element(tensor_name(finding), pair.to) +
               "; a minimum or maximum needs at least one value");
   }

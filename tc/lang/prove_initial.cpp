@@ -50,11 +50,12 @@ void mark_initial(TypedDef& def, DiagnosticSink& sink) {
     if (!failure.failed) continue;
     Tensor& tensor = def.tensors[static_cast<std::size_t>(statement.tensor)];
     tensor.needs_initial = true;
-    sink.warning(
-        "W0301", statement.range,
-        quoted(spelling(*statement.op)) + " accumulates onto elements of " + quoted(tensor.name) +
-            " that no earlier statement wrote: the caller's buffer supplies them; write " +
-            quoted(std::string(spelling(*statement.op)) + "!") + " to start from the identity");
+    sink.warning("W0301", statement.range,
+                 in_quotes(spelling(*statement.op)) + " accumulates onto elements of " +
+                     in_quotes(tensor.name) +
+                     " that no earlier statement wrote: the caller's buffer supplies them; write " +
+                     in_quotes(std::string(spelling(*statement.op)) + "!") +
+                     " to start from the identity");
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace tc::lang {
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   return "'" + text + "'";
 }
 

@@ -10,7 +10,7 @@
 
 namespace tc::lang {
 
-std::string quoted(const std::string& text);
+std::string in_quotes(const std::string& text);
 /// " (N = 3, K = 4)", in the order of the names; empty without sizes and consts.
 std::string sizes_text(const Bindings& bindings);
 /// What a proof wants to show, after "the proof that".

@@ -8,7 +8,7 @@ namespace tc::lang {
 
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   return "'" + text + "'";
 }
 
@@ -64,14 +64,15 @@ std::string RangeRounds::reason(const Constraint& constraint, int index,
   const Access& access = accesses_.list[static_cast<std::size_t>(constraint.access)];
   const Tensor& tensor = def_.tensors[static_cast<std::size_t>(access.tensor)];
   const ExprPtr& subscript = access.subscripts[static_cast<std::size_t>(constraint.dim)];
-  const std::string spelled = quoted(to_string(def_, &statement_, subscript));
+  const std::string spelled = in_quotes(to_string(def_, &statement_, subscript));
   if (!constraint.bounds)
-    return spelled + ": no earlier statement writes " + quoted(tensor.name) +
+    return spelled + ": no earlier statement writes " + in_quotes(tensor.name) +
            ", so it bounds nothing";
   std::string text = spelled + " must stay inside " +
                      to_string(def_, &statement_, constraint.bounds->lo.to_expr()) + ":" +
                      to_string(def_, &statement_, constraint.bounds->hi.to_expr()) +
-                     ", dimension " + std::to_string(constraint.dim) + " of " + quoted(tensor.name);
+                     ", dimension " + std::to_string(constraint.dim) + " of " +
+                     in_quotes(tensor.name);
   if (contains_read(subscript)) return text + ", but a gathered subscript solves nothing";
   if (!constraint.subscript) {
     return text + (has_remainder(subscript)
@@ -82,7 +83,7 @@ std::string RangeRounds::reason(const Constraint& constraint, int index,
   for (const Variable variable : variables(constraint.subscript->numerator)) {
     if (variable.id == index && !variable.is_for) continue;
     if (!is_known(variable, {false, index}, result.ranges)) {
-      open.push_back(quoted(statement_.indices[static_cast<std::size_t>(variable.id)].name));
+      open.push_back(in_quotes(statement_.indices[static_cast<std::size_t>(variable.id)].name));
     }
   }
   if (!open.empty())
@@ -135,7 +136,7 @@ std::string RangeRounds::suggest(const Result& result) const {
 void RangeRounds::report(const Result& result, DiagnosticSink& sink) const {
   std::vector<std::string> names;
   for (const int index : result.unsolved)
-    names.push_back(quoted(statement_.indices[static_cast<std::size_t>(index)].name));
+    names.push_back(in_quotes(statement_.indices[static_cast<std::size_t>(index)].name));
   const bool one = names.size() == 1;
   std::string message =
       (one ? "index " : "indices ") + joined(names) + (one ? " has" : " have") + " no range";
@@ -147,8 +148,8 @@ void RangeRounds::report(const Result& result, DiagnosticSink& sink) const {
       if (!concerns(constraint, index)) continue;
       const Access& access = accesses_.list[static_cast<std::size_t>(constraint.access)];
       notes.push_back({access.subscripts[static_cast<std::size_t>(constraint.dim)]->range,
-                       quoted(variable.name) + ": " + reason(constraint, index, result)});
-      places.push_back(quoted(to_string(def_, statement_, access)));
+                       in_quotes(variable.name) + ": " + reason(constraint, index, result)});
+      places.push_back(in_quotes(to_string(def_, statement_, access)));
     }
     if (one && places.size() == 1) message += ": it appears only in " + places[0];
     if (places.empty()) {
@@ -157,7 +158,7 @@ void RangeRounds::report(const Result& result, DiagnosticSink& sink) const {
             return other.given && (uses_index(other.lo, index) || uses_index(other.hi, index));
           });
       notes.push_back({variable.range,
-                       quoted(variable.name) + ": no tensor read has a subscript with it" +
+                       in_quotes(variable.name) + ": no tensor read has a subscript with it" +
                            (in_bound ? "; the bound of another index does not constrain it" : "")});
     }
   }

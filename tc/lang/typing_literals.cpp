@@ -17,7 +17,6 @@ namespace tc::lang {
 namespace {
 
 constexpr Int128 kInt64Min = std::numeric_limits<std::int64_t>::min();
-constexpr Int128 kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr Int128 kUInt64Max = std::numeric_limits<std::uint64_t>::max();
 
 Operand make_literal(UntypedLiteral literal, SourceRange range) {

@@ -19,6 +19,7 @@ constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
 constexpr std::int64_t kAccumulators = 64;
 constexpr std::int64_t kPadding = 4;  ///< elements between rows of a panel, against bank conflicts
 constexpr int kLanes = 4;
+constexpr std::int64_t kPanelBytes = 64 << 10;
 
 /// One factor of the product.
 struct Side {
@@ -113,17 +114,18 @@ public:
   std::optional<std::vector<tile::Node>> run() {
     if (!cover()) return std::nullopt;
     choose_block();
-    accumulator_ = buffer("acc", accumulator_extents(), kernel::Space::Register, 0);
-    rows_panel_ = panel("rows", roles_.rows);
-    columns_panel_ = panel("columns", roles_.columns);
+    accumulator_ = buffer("acc", accumulator_extents(), kernel::Space::Register);
+    if (!lies_near(roles_.rows)) rows_panel_ = panel("rows", roles_.rows);
+    if (!lies_near(roles_.columns)) columns_panel_ = panel("columns", roles_.columns);
+    if (panel_bytes_ > kPanelBytes) return std::nullopt;
     std::vector<tile::Node> body;
     body.emplace_back(tile::Local{accumulator_});
-    body.emplace_back(tile::Local{rows_panel_});
-    body.emplace_back(tile::Local{columns_panel_});
+    if (rows_panel_) body.emplace_back(tile::Local{rows_panel_});
+    if (columns_panel_) body.emplace_back(tile::Local{columns_panel_});
     body.emplace_back(clear());
     std::vector<tile::Node> block;
-    block.emplace_back(copy(roles_.rows, rows_panel_));
-    block.emplace_back(copy(roles_.columns, columns_panel_));
+    if (rows_panel_) block.emplace_back(copy(roles_.rows, rows_panel_));
+    if (columns_panel_) block.emplace_back(copy(roles_.columns, columns_panel_));
     block.emplace_back(multiply());
     if (blocked_ >= 0) {
       auto loop = std::make_shared<tile::Loop>();
@@ -214,34 +216,51 @@ private:
   }
 
   kernel::BufferPtr buffer(const std::string& name, std::vector<std::int64_t> extents,
-                           kernel::Space space, std::int64_t padding) {
+                           kernel::Space space) {
     auto result = std::make_shared<kernel::Buffer>();
     result->id = names_.buffer();
     result->name = op_.targets[0].buffer->name + "_" + name;
     result->type = compute_type(op_.targets[0].buffer->type);
     result->space = space;
-    // Rows stay multiples of 16 bytes.
-    std::vector<std::int64_t> padded = extents;
-    if (padding > 0)
-      padded.back() = ceil_div(padded.back(), std::int64_t{kLanes}) * kLanes + padding;
-    result->strides = kernel::contiguous_strides(padded);
+    result->strides = kernel::contiguous_strides(extents);
     result->extents = std::move(extents);
     result->alignment = 16;
     result->writable = true;
     return result;
   }
 
-  /// [reductions..., kept...]: one point of the reduction is one row.
+  /// [reductions..., kept...]: one point of the reduction is one row. Rows are multiples of 16
+  /// bytes, and their distance is no multiple of all banks.
   kernel::BufferPtr panel(const std::string& name, const Side& side) {
-    std::vector<std::int64_t> extents;
-    for (const int d : roles_.reductions)
-      extents.push_back(d == blocked_ ? depth_ : extent(op_, d));
+    std::vector<std::int64_t> kept_extents;
     for (const int d : side.kept)
-      extents.push_back(covers_[d].reach());
-    auto result = std::make_shared<kernel::Buffer>(
-        *buffer(name, std::move(extents), kernel::Space::Shared, kPadding));
+      kept_extents.push_back(covers_[d].reach());
+    std::int64_t row = 1;
+    for (const auto extent : kept_extents)
+      row *= extent;
+    row = ceil_div(row, std::int64_t{kLanes}) * kLanes + kPadding;
+    auto result =
+        std::make_shared<kernel::Buffer>(*buffer(name, kept_extents, kernel::Space::Shared));
+    for (auto d = roles_.reductions.rbegin(); d != roles_.reductions.rend(); ++d) {
+      const std::int64_t length = *d == blocked_ ? depth_ : extent(op_, *d);
+      result->extents.insert(result->extents.begin(), length);
+      result->strides.insert(result->strides.begin(), row);
+      row *= length;
+    }
     result->type = compute_type(side.value->type.elem);
+    panel_bytes_ += row * bits(result->type) / 8;
     return result;
+  }
+
+  /// A factor that lies in shared memory already, where all threads may read it as it is.
+  bool lies_near(const Side& side) const {
+    const auto* load = std::get_if<kernel::Load>(&side.value->node);
+    if (!load || load->mask || load->buffer->space != kernel::Space::Shared) return false;
+    const bool exact = std::all_of(side.kept.begin(), side.kept.end(),
+                                   [&](int d) { return covers_[d].reach() == extent(op_, d); });
+    std::vector<int> dims = side.kept;
+    dims.insert(dims.end(), roles_.reductions.begin(), roles_.reductions.end());
+    return exact && inside(dims).empty();
   }
 
   // ---- operations ----
@@ -395,6 +414,7 @@ private:
   }
 
   ExprPtr from_panel(const Side& side, const kernel::BufferPtr& panel) const {
+    if (!panel) return side.value;
     std::vector<ExprPtr> subscripts;
     for (const int d : roles_.reductions)
       subscripts.push_back(position(d));
@@ -446,6 +466,7 @@ private:
   int blocked_ = -1;
   std::int64_t depth_ = 0;
   kernel::Var block_var_;
+  std::int64_t panel_bytes_ = 0;
   kernel::BufferPtr accumulator_, rows_panel_, columns_panel_;
 };
 

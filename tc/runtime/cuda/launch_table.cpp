@@ -63,7 +63,7 @@ LaunchTable launch_table(const kernel::Plan& plan, std::vector<KernelLaunch> ker
   table.steps = plan.steps;
   table.scratch_bytes = plan.scratch_bytes;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    kernels[i].name = plan.kernels[i].name;
+    if (kernels[i].name.empty()) kernels[i].name = plan.kernels[i].name;
     kernels[i].buffers = static_cast<int>(plan.kernels[i].buffers.size());
     kernels[i].ints = static_cast<int>(plan.kernels[i].int_params.size());
   }

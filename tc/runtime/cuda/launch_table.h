@@ -36,7 +36,7 @@ struct LaunchTable {
 };
 
 /// The table of a plan whose kernels are launched as `kernels` says, one for each of plan.kernels
-/// and in its order. Names and the counts of parameters are taken from the plan.
+/// and in its order. Counts of parameters are taken from the plan, names where none is given.
 LaunchTable launch_table(const kernel::Plan& plan, std::vector<KernelLaunch> kernels);
 
 /// Text form for the compile cache, and back.

@@ -101,15 +101,20 @@ std::optional<Rejection> copy_to_device(const Stream& stream, void* to, const vo
 
 std::optional<Rejection> copy_to_host(const Stream& stream, void* to, const void* from,
                                       std::size_t bytes) {
+  return copy_to_host(stream.driver(), stream.device(), stream.get(), to, from, bytes);
+}
+
+std::optional<Rejection> copy_to_host(const Driver& driver, int device, void* stream, void* to,
+                                      const void* from, std::size_t bytes) {
   if (bytes == 0) return std::nullopt;
-  if (auto problem =
-          call(stream.driver(), stream.device(), fmt::format("copying {} bytes from it", bytes),
-               [&](const DriverApi& api) {
-                 return api.copy_to_host(to, address_of(from), bytes,
-                                         static_cast<CuStream>(stream.get()));
-               }))
+  auto* const handle = static_cast<CuStream>(stream);
+  if (auto problem = call(driver, device, fmt::format("copying {} bytes from it", bytes),
+                          [&](const DriverApi& api) {
+                            return api.copy_to_host(to, address_of(from), bytes, handle);
+                          }))
     return problem;
-  return stream.synchronise();
+  return call(driver, device, "waiting for the stream",
+              [&](const DriverApi& api) { return api.stream_synchronize(handle); });
 }
 
 std::optional<Rejection> fill(const Stream& stream, void* to, unsigned char value,

@@ -61,6 +61,9 @@ std::optional<Rejection> copy_to_device(const Stream& stream, void* to, const vo
                                         std::size_t bytes);
 std::optional<Rejection> copy_to_host(const Stream& stream, void* to, const void* from,
                                       std::size_t bytes);
+/// The same for a stream of the caller's.
+std::optional<Rejection> copy_to_host(const Driver& driver, int device, void* stream, void* to,
+                                      const void* from, std::size_t bytes);
 /// Sets each byte, behind what the stream holds; does not wait.
 std::optional<Rejection> fill(const Stream& stream, void* to, unsigned char value,
                               std::size_t bytes);

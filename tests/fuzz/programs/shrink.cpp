@@ -130,9 +130,12 @@ public:
   Case run() {
     if (!still_fails(best_)) return best_;
     while (!late()) {
-      const bool progress = drop_defs() | drop_statements() | drop_parts() | plain_memory() |
-                            plain_options() | simplify_expressions() | smaller_sizes() |
-                            drop_values();
+      bool progress = false;
+      for (const auto step :
+           {&Shrinker::drop_defs, &Shrinker::drop_statements, &Shrinker::drop_parts,
+            &Shrinker::plain_memory, &Shrinker::plain_options, &Shrinker::simplify_expressions,
+            &Shrinker::smaller_sizes, &Shrinker::drop_values})
+        progress = (this->*step)() || progress;
       if (!progress) break;
     }
     return best_;

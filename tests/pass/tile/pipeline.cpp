@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline.h"
 
-#include <algorithm>
-#include <chrono>
 #include <stdexcept>
 
 #include "tc/lang/parser.h"
@@ -70,16 +68,9 @@ Built build_text(const std::string& text, const Shapes& shapes, const MappingOpt
     const auto& tensor = built.scop.tensors[static_cast<std::size_t>(output)];
     built.placement.outputs.push_back({tensor.type, tensor.extent, {}, 64});
   }
-  built.build_ms = 1e9;
-  for (int run = 0; run < 3; ++run) {
-    const auto start = std::chrono::steady_clock::now();
-    auto program = build(built.scop, built.schedule, built.placement, options, machine());
-    const std::chrono::duration<double, std::milli> spent =
-        std::chrono::steady_clock::now() - start;
-    if (!program) throw std::runtime_error(program.error().to_string());
-    built.program = std::move(*program);
-    built.build_ms = std::min(built.build_ms, spent.count());
-  }
+  auto program = build(built.scop, built.schedule, built.placement, options, machine());
+  if (!program) throw std::runtime_error(program.error().to_string());
+  built.program = std::move(*program);
   return built;
 }
 

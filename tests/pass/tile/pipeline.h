@@ -22,7 +22,6 @@ struct Built {
   poly::Schedule schedule;
   Placement placement;
   Program program;
-  double build_ms = 0;  ///< of tile::build alone, the fastest of three
 };
 
 /// A two-core machine with AVX-512 and 1 MiB of L2 per core.

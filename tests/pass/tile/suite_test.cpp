@@ -196,12 +196,8 @@ TEST_P(Suite, IsWellFormed) {
   const auto& op = suite()[GetParam()];
   const Built built = build_text(op.text, op.shapes);
   const std::string text = print(built.program);
-  if (std::getenv("TC_PRINT_TILES"))
-    std::printf("%s: %.2f ms\n%s", op.name, built.build_ms, text.c_str());
+  if (std::getenv("TC_PRINT_TILES")) std::printf("%s:\n%s", op.name, text.c_str());
   EXPECT_EQ(verify(built.program), std::vector<std::string>{}) << text;
-#ifndef __SANITIZE_ADDRESS__
-  EXPECT_LT(built.build_ms, 10) << op.name;
-#endif
   EXPECT_LT(built.program.scratch_bytes, std::int64_t{64} << 20) << text;
   for (const auto& kernel : built.program.kernels) {
     EXPECT_LE(local_bytes(kernel.body), machine().l2_bytes / 2) << text;

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "tc/compiler/store.h"
 #include "tc/tc.h"
@@ -51,6 +53,21 @@ TEST_F(CacheTest, WorksWithoutADirectory) {
   auto cache = open_cache("");
   EXPECT_EQ(source_of(cache, 10), CompileReport::Source::Compiled);
   EXPECT_EQ(source_of(cache, 10), CompileReport::Source::Memory);
+}
+
+TEST_F(CacheTest, ThreadsShareOneCache) {
+  auto cache = open_cache(folder_);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 6; ++i)
+        source_of(cache, 10 + (i + t) % 3);
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const int size : {10, 11, 12})
+    EXPECT_EQ(source_of(cache, size), CompileReport::Source::Memory);
+  EXPECT_EQ(compiler::open_sqlite_store(folder_, 1 << 20)->list().size(), 3u);
 }
 
 TEST_F(CacheTest, WorksInAChildAfterFork) {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "tc/lang/interpreter.h"
+#include "tc/support/check.h"
+
+namespace {
+
+using namespace tc::cli;
+
+void add_check(CLI::App& app, CheckFlags& flags) {
+  CLI::App* command = app.add_subcommand("check", "report every error of a program");
+  command->add_option("file", flags.file, "program text; - reads stdin")->required();
+  command->add_flag("--ranges", flags.ranges, "print ranges, outputs and preconditions");
+}
+
+void add_format(CLI::App& app, FormatFlags& flags) {
+  CLI::App* command = app.add_subcommand("fmt", "print a program in canonical layout");
+  command->add_option("file", flags.file, "program text; - reads stdin")->required();
+  CLI::Option* check =
+      command->add_flag("--check", flags.check, "only tell whether the file is formatted");
+  command->add_flag("--in-place", flags.in_place, "rewrite the file")->excludes(check);
+}
+
+void add_run(CLI::App& app, RunFlags& flags, const Environment& environment) {
+  CLI::App* command = app.add_subcommand("run", "compile and run a def");
+  add_call_flags(*command, flags.call, environment);
+  command->add_option("--output", flags.outputs, "NAME=FILE.npy of an output to save");
+  command->add_flag("--verify", flags.verify, "compare with the reference interpreter");
+  command->add_option("--repeat", flags.repeat, "timed repetitions")->check(CLI::Range(1, 1000000));
+  command->add_flag("--json", flags.json, "print one JSON object");
+}
+
+void add_compile(CLI::App& app, CompileFlags& flags, const Environment& environment) {
+  CLI::App* command = app.add_subcommand("compile", "compile a def and print a stage");
+  add_call_flags(*command, flags.call, environment);
+  command
+      ->add_option("--emit", flags.emit,
+                   "stage: ast typed ranges scop schedule tile kernel; cuda ptx sass; llvm asm "
+                   "object header")
+      ->required();
+  command->add_option("--from", flags.from,
+                      "resume: 'tile' or 'kernel' (FILE is that stage's text), or 'schedule=FILE' "
+                      "beside the program");
+  command->add_option("-o", flags.output, "file to write; - is stdout");
+}
+
+void add_cache(CLI::App& app, CacheFlags& flags) {
+  CLI::App* command = app.add_subcommand("cache", "look at and maintain the compile cache");
+  command
+      ->add_option("action", flags.action, "list, show, export, import, prune, clear, verify, path")
+      ->required();
+  command->add_option("arguments", flags.arguments, "keys or a file");
+  command->add_option("--max-bytes", flags.max_bytes, "for prune: payload that may stay")
+      ->check(CLI::NonNegativeNumber);
+}
+
+void add_info(CLI::App& app, InfoFlags& flags) {
+  CLI::App* command = app.add_subcommand("info", "version, targets, cache");
+  CLI::Option* json = command->add_flag("--json", flags.json, "print one JSON object");
+  command
+      ->add_flag("--options", flags.options, "print the table of mapping options (docs/options.md)")
+      ->excludes(json);
+}
+
+int dispatch(int argc, char** argv) {
+  const Environment environment = read_environment();
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("tensorc"));
+  spdlog::set_level(spdlog::level::from_str(environment.log_level));
+
+  CLI::App app("tensorc: compiler for tensor comprehensions");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", tc::version());
+  CheckFlags check;
+  FormatFlags format;
+  RunFlags run;
+  CompileFlags compile;
+  CacheFlags cache;
+  std::string repro_file;
+  InfoFlags info;
+  add_check(app, check);
+  add_format(app, format);
+  add_run(app, run, environment);
+  add_compile(app, compile, environment);
+  add_cache(app, cache);
+  app.add_subcommand("repro", "replay a reproducer that an internal error left")
+      ->add_option("file", repro_file, "reproducer")
+      ->required();
+  add_info(app, info);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int status = app.exit(error);
+    return status == 0 ? kDone : kUsage;
+  }
+  if (app.got_subcommand("check")) return check_command(check);
+  if (app.got_subcommand("fmt")) return format_command(format);
+  if (app.got_subcommand("run")) return run_command(run, environment);
+  if (app.got_subcommand("compile")) return compile_command(compile, environment);
+  if (app.got_subcommand("cache")) return cache_command(cache, environment);
+  if (app.got_subcommand("repro")) return repro_command(repro_file, environment);
+  return info_command(info, environment);
+}
+
+/// One message on stderr, with a line end.
+int report(ExitStatus status, std::string message) {
+  if (!message.empty() && message.back() != '\n') message += '\n';
+  const bool has_place =
+      message.find(": error: ") != std::string::npos || message.find("error:") == 0;
+  fmt::print(stderr, "{}{}", has_place ? "" : "tensorc: ", message);
+  return status;
+}
+
+}  // namespace
+
+namespace tc::cli {
+
+int command_line(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const CommandError& error) {
+    return report(error.status, error.what());
+  } catch (const tc::lang::InterpreterLimit& error) {
+    return report(kUserError, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(kUserError,
+                  "out of memory: the tensors of this call are larger than what this machine has");
+  } catch (const std::length_error& error) {
+    return report(kUserError, error.what());
+  } catch (const std::exception& error) {
+    return report(kInternal, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+}  // namespace tc::cli
