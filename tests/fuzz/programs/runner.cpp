@@ -15,7 +15,6 @@
 #include "cases/placed_tensor.h"
 #include "coverage.h"
 #include "random.h"
-#include "tc/codegen/llvm/codegen.h"
 #include "tc/compiler/executor_impl.h"
 #include "tc/compiler/pipeline.h"
 #include "tc/compiler/random_inputs.h"
@@ -238,13 +237,20 @@ Compared compare(const compiler::FrontEnd& front, const Data& data,
   return {Broken{"mismatch", comparison.message}, false};
 }
 
+std::string failure_text(const Failure& failure) {
+  return failure.message.empty() ? "no reason given" : failure.message;
+}
+
 /// Machine code of a plan that was read from text, in an executor like the one that compile() gave.
 Result<Executor, Broken> load_reread(const compiler::FrontEnd& front, const kernel::Plan& plan,
                                      const MappingOptions& options, const Target& target) {
-  codegen::native::Request request;
-  request.fast_math = options.fast_math;
-  const auto object = codegen::native::emit(plan, target, request);
-  if (!object) return Broken{"texts run", object.error().to_string()};
+  const std::shared_ptr<const compiler::Backend> backend = compiler::cpu_backend();
+  const auto stored = backend->build(plan, options, target,
+                                     [](compiler::Stage, const std::function<std::string()>&) {});
+  if (!stored) return Broken{"texts run", failure_text(stored.error())};
+  const auto code = backend->load(*stored);
+  if (!code) return Broken{"texts run", failure_text(code.error())};
+  if (*code == nullptr) return Broken{"texts run", "freshly generated code does not load"};
   auto impl = std::make_shared<Executor::Impl>();
   impl->name = plan.name;
   impl->inputs = front.inputs;
@@ -257,13 +263,10 @@ Result<Executor, Broken> load_reread(const compiler::FrontEnd& front, const kern
     const lang::Tensor& tensor = def.tensors[static_cast<std::size_t>(id)];
     impl->output_roles.push_back({tensor.name, tensor.is_param ? tensor.param_position : -1});
   }
-  impl->table = runtime::cpu::launch_table(plan);
-  std::vector<std::string> names;
-  for (const auto& kernel : impl->table.kernels)
-    names.push_back(kernel.name);
-  auto module = runtime::cpu::Module::load(*object, names);
-  if (!module) return Broken{"texts run", module.error().to_string()};
-  impl->module = *module;
+  impl->options = options;
+  impl->target = target;
+  impl->code = *code;
+  impl->backend = backend;
   return Executor(std::move(impl));
 }
 
@@ -299,10 +302,6 @@ std::optional<Broken> run_reread(const Case& experiment, const compiler::FrontEn
   const Compared compared = compare(front, data, *results, exactness);
   if (compared.broken) return Broken{"texts run", compared.broken->message};
   return std::nullopt;
-}
-
-std::string failure_text(const Failure& failure) {
-  return failure.message.empty() ? "no reason given" : failure.message;
 }
 
 Outcome run_options(Outcome outcome, const Case& experiment, const compiler::FrontEnd& front,
