@@ -200,7 +200,8 @@ void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& envi
   command.add_option("-D,--define", flags.defines, "NAME=VALUE of a size or const parameter");
   command.add_option("--input", flags.inputs, "NAME=FILE.npy of a tensor, NAME=NUMBER of a scalar");
   command.add_option("--target", flags.target, "cpu or cuda[:N]");
-  command.add_option("--arch", flags.arch, "native; x86-64-v3 and other levels; sm_80, sm_90a and other GPUs");
+  command.add_option("--arch", flags.arch,
+                     "native; x86-64-v3 and other levels; sm_80, sm_90a and other GPUs");
   command.add_option("--options", flags.options, "default, naive, tuned, or a JSON file");
   command.add_option("--seed", flags.seed, "seed of inputs that are not given");
   for_each_field([&](const auto& field) {

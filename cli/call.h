@@ -38,7 +38,7 @@ struct Call {
   Metadata metadata;
   MappingOptions options;
   Target target;
-  int device = 0;  ///< ordinal of the CUDA device
+  int device = 0;                                     ///< ordinal of the CUDA device
   std::map<std::string, compiler::HostTensor> given;  ///< by parameter (or accumulated output) name
 };
 

@@ -130,11 +130,11 @@ std::string from_tile(const CompileFlags& flags, const CompileContext& context, 
   }
   const Back back = make_back(flags, context);
   std::string tile_text;
-  Result<kernel::Plan, Failure> plan = compiler::make_plan(
-      *program, back.options, back.target.target,
-      [&](Stage made, const std::function<std::string()>& print) {
-        if (made == Stage::Tile) tile_text = print();
-      });
+  Result<kernel::Plan, Failure> plan =
+      compiler::make_plan(*program, back.options, back.target.target,
+                          [&](Stage made, const std::function<std::string()>& print) {
+                            if (made == Stage::Tile) tile_text = print();
+                          });
   if (!plan) throw_failure(plan.error());
   return stage == Stage::Tile ? tile_text : finish_plan(*plan, back, stage);
 }
@@ -151,9 +151,8 @@ std::string from_program(const CompileFlags& flags, const CompileContext& contex
     return lang::dump(program);
   }
   const Call call = make_call(flags.call, context);
-  Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(call.source, call.def, call.metadata,
-                          compiler::fresh_alignment(call.target));
+  Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+      call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error());
   if (!front->warnings.empty()) fmt::print(stderr, "{}", render(call.source, front->warnings));
   if (stage == Stage::Typed) return lang::to_string(front->symbolic);

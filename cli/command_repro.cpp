@@ -14,8 +14,8 @@ int repro_command(const std::string& file, const Environment& environment) {
   if (!input) throw CommandError(kUserError, input.error());
   // The point is to run the compiler again.
   const CompileContext context = make_context(environment, CacheUse::None);
-  Result<Executor, Failure> executor = compile(input->text, input->def, input->metadata,
-                                               input->options, input->target, context);
+  Result<Executor, Failure> executor =
+      compile(input->text, input->def, input->metadata, input->options, input->target, context);
   if (!executor) throw_failure(executor.error());
   fmt::print("'{}' compiles '{}' without an error in this version\n", file, executor->name());
   return kDone;

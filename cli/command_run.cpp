@@ -284,9 +284,8 @@ void check_output_names(const std::vector<std::string>& requests, const lang::Ty
 int run_command(const RunFlags& flags, const Environment& environment) {
   const CompileContext context = make_context(environment);
   const Call call = make_call(flags.call, context);
-  Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(call.source, call.def, call.metadata,
-                          compiler::fresh_alignment(call.target));
+  Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+      call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error());
   check_output_names(flags.outputs, front->specialised);
   Result<Executor, Failure> executor =
@@ -306,9 +305,9 @@ int run_command(const RunFlags& flags, const Environment& environment) {
   Times times;
   double first_us = 0;
   if (call.target.kind == TargetKind::Cuda) {
-    times = run_on_device({*executor, call.device, tensors.inputs, in_place_inputs(*front),
-                           flags.repeat},
-                          context, tensors.outputs);
+    times = run_on_device(
+        {*executor, call.device, tensors.inputs, in_place_inputs(*front), flags.repeat}, context,
+        tensors.outputs);
   } else {
     first_us = run_first(*executor, tensors);
   }

@@ -89,8 +89,7 @@ public:
   double kernel_us() const {
     cuda::TimingOptions options;
     if (run_.repeat > 0) options.replays = run_.repeat;
-    const cuda::Enqueue enqueue = [&](const cuda::Stream& stream,
-                                      int) -> std::optional<Rejection> {
+    const cuda::Enqueue enqueue = [&](const cuda::Stream& stream, int) -> std::optional<Rejection> {
       auto failure = run_.executor.run_unchecked(pointers_, stream.get(), run_.device);
       if (!failure) return std::nullopt;
       return failure->rejection ? *failure->rejection

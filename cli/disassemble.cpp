@@ -59,7 +59,8 @@ std::vector<fs::path> tool_folders(const std::string& nvrtc) {
   }
   folders.emplace_back("/usr/local/cuda/bin");
   const fs::path library = fs::path(nvrtc).parent_path();
-  // A toolkit (lib64/ beside bin/, or targets/*/lib/), a wheel (nvidia/*/lib/ beside nvidia/*/bin/).
+  // A toolkit (lib64/ beside bin/, or targets/*/lib/), a wheel (nvidia/*/lib/ beside
+  // nvidia/*/bin/).
   folders.push_back(library / "../bin");
   folders.push_back(library / "../../../bin");
   folders.push_back(library / "../../cuda_nvcc/bin");
@@ -122,9 +123,9 @@ std::string disassemble(const std::string& cubin, const std::string& nvrtc) {
   command.push_back(file.string());
   const int status = run(command, output, errors);
   if (status != 0) {
-    throw CommandError(kTargetMissing, fmt::format("'{}' failed with status {}: {}",
-                                                   command.front(), status,
-                                                   read_file(errors.string())));
+    throw CommandError(kTargetMissing,
+                       fmt::format("'{}' failed with status {}: {}", command.front(), status,
+                                   read_file(errors.string())));
   }
   return read_file(output.string());
 }

@@ -17,7 +17,7 @@ struct Environment {
   std::string target = "cpu";       ///< TC_TARGET
   std::string log_level = "warn";   ///< TC_LOG
   std::filesystem::path dump_dir;   ///< TC_DUMP_DIR
-  CudaSearch cuda;  ///< TC_CUDA_PATH; packages of VIRTUAL_ENV and CONDA_PREFIX
+  CudaSearch cuda;                  ///< TC_CUDA_PATH; packages of VIRTUAL_ENV and CONDA_PREFIX
 };
 
 Environment read_environment();

@@ -20,9 +20,10 @@ target_link_libraries(tc_sqlite INTERFACE ${SQLITE_LIBRARY} m ${CMAKE_DL_LIBS})
 add_library(SQLite::SQLite3 ALIAS tc_sqlite)
 
 # The archive of libgomp is not for shared objects: the library looks for the process's own
-# (tc/compiler/openmp_runtime.cpp).
+# (tc/compiler/openmp_runtime.cpp). Tests and benchmarks of such a build link it as always.
 add_library(tc_openmp INTERFACE)
 target_compile_options(tc_openmp INTERFACE -fopenmp)
+target_link_options(tc_openmp INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-fopenmp>)
 add_library(OpenMP::OpenMP_CXX ALIAS tc_openmp)
 
 # What LLVM's package names as its own dependencies.

@@ -55,10 +55,10 @@ tc_status tc_compile(const char* text, const char* def, const DLTensor* const* i
 
 /* What else a compilation can be told. All of it may be zero. */
 typedef struct {
-  const char* target;       /* "cpu", "cpu-x86-64-v3", "cuda", "cuda:1", "cuda-sm_90a" (needs no
-                               device); null: the machine's CPU */
-  const char* cuda_path;    /* where NVRTC lies: a toolkit, a folder or a file; null: looked for */
-  int64_t alignment;        /* bytes: inputs and outputs start at multiples of it; 0: the elements' */
+  const char* target;    /* "cpu", "cpu-x86-64-v3", "cuda", "cuda:1", "cuda-sm_90a" (needs no
+                            device); null: the machine's CPU */
+  const char* cuda_path; /* where NVRTC lies: a toolkit, a folder or a file; null: looked for */
+  int64_t alignment;     /* bytes: inputs and outputs start at multiples of it; 0: the elements' */
   const char* options_json; /* mapping options, or one of "default", "naive"; null: default */
 } tc_request;
 

@@ -59,7 +59,8 @@ struct Metadata {
       outputs;  ///< strides of preallocated outputs by return position; absent: contiguous
   std::map<std::string, ConstValue> consts;   ///< every const parameter
   std::map<std::string, std::int64_t> sizes;  ///< sizes that no parameter's shape gives
-  std::int64_t output_alignment = 1;  ///< bytes; outputs that are not in `outputs` start at multiples
+  std::int64_t output_alignment =
+      1;  ///< bytes; outputs that are not in `outputs` start at multiples
 };
 
 class CompileCache;
@@ -111,11 +112,11 @@ public:
   int kernels() const;                 ///< launches of one run (loops around launches count once)
 
   /// Checks count, type, shape, strides, alignment, device and aliasing, then runs; blocks until
-  /// done on the CPU. Scratch comes from a buffer that the calling thread keeps, unless `scratch` is
-  /// given (scratch_bytes() bytes, 64-byte aligned); `stream` must be null.
-  /// On CUDA the run is enqueued on `stream` (a CUstream; null: the legacy default stream) of the
-  /// device that holds the tensors, and `scratch` is memory of that device.
-  /// Returns the reason if nothing, or on CUDA not everything, was run.
+  /// done on the CPU. Scratch comes from a buffer that the calling thread keeps, unless `scratch`
+  /// is given (scratch_bytes() bytes, 64-byte aligned); `stream` must be null. On CUDA the run is
+  /// enqueued on `stream` (a CUstream; null: the legacy default stream) of the device that holds
+  /// the tensors, and `scratch` is memory of that device. Returns the reason if nothing, or on CUDA
+  /// not everything, was run.
   std::optional<Failure> run(std::span<const DLTensor* const> inputs,
                              std::span<const DLTensor* const> outputs, void* stream = nullptr,
                              void* scratch = nullptr) const;

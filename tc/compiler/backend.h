@@ -46,7 +46,9 @@ class Backend {
 public:
   virtual ~Backend() = default;
 
-  /// Versions of what decides about the code beside the request, for keys.
+  /// Why nothing can be compiled here; nullopt if it can.
+  virtual std::optional<Failure> unavailable() const { return std::nullopt; }
+  /// Versions of what decides about the code beside the request, for keys. Needs an available one.
   virtual std::string identity() const = 0;
   virtual Result<StoredKernel, Failure> build(const kernel::Plan& plan,
                                               const MappingOptions& options, const Target& target,
@@ -59,10 +61,7 @@ public:
 };
 
 std::shared_ptr<const Backend> cpu_backend();
-/// Errors: Failure::Kind::Target when there is no NVRTC.
-Result<std::shared_ptr<const Backend>, Failure>
-cuda_backend(std::shared_ptr<const CudaPlatform> platform);
-Result<std::shared_ptr<const Backend>, Failure> backend_for(const Target& target,
-                                                            const CompileContext& context);
+std::shared_ptr<const Backend> cuda_backend(std::shared_ptr<const CudaPlatform> platform);
+std::shared_ptr<const Backend> backend_for(const Target& target, const CompileContext& context);
 
 }  // namespace tc::compiler

@@ -144,13 +144,12 @@ tc_status tc_compile_for(const char* text, const char* def, const DLTensor* cons
     tc::CompileContext context;
     if (cache != nullptr) context.cache = cache->cache;
     if (asked.cuda_path != nullptr) context.cuda = cuda_of(asked.cuda_path);
-    const auto target =
-        tc::find_target(asked.target == nullptr ? "cpu" : asked.target, context);
+    const auto target = tc::find_target(asked.target == nullptr ? "cpu" : asked.target, context);
     if (!target) return fail(target.error());
     const auto options = read_options(asked.options_json, target->target.kind);
     if (!options) return fail(TC_ERROR_ARGUMENT, options.error());
-    auto compiled = tc::compile(text, def == nullptr ? "" : def, metadata, *options,
-                                target->target, context);
+    auto compiled =
+        tc::compile(text, def == nullptr ? "" : def, metadata, *options, target->target, context);
     if (!compiled) return fail(compiled.error());
     *executor = new tc_executor{std::move(compiled).value(), target->device};
     return TC_OK;
@@ -300,7 +299,7 @@ tc_status tc_executor_kernel_resources(const tc_executor* executor, int32_t kern
                   fmt::format("resources of kernel {}: they are known of {} kernels", kernel,
                               kernels.size()));
     const tc::KernelResources& entry = kernels[static_cast<std::size_t>(kernel)];
-    *resources = {entry.name.c_str(),  entry.registers,   entry.local_bytes,
+    *resources = {entry.name.c_str(), entry.registers,   entry.local_bytes,
                   entry.spill_stores, entry.spill_loads, entry.shared_bytes};
     return TC_OK;
   });

@@ -99,11 +99,9 @@ std::optional<Failure> load_stored(const compiler::StoredKernel& stored, Executo
   return std::nullopt;
 }
 
-Result<compiler::StoredKernel, Failure> build_code(const compiler::FrontEnd& front,
-                                                   const compiler::Backend& backend,
-                                                   const MappingOptions& options,
-                                                   const Target& target,
-                                                   const CompileContext& context) {
+Result<compiler::StoredKernel, Failure>
+build_code(const compiler::FrontEnd& front, const compiler::Backend& backend,
+           const MappingOptions& options, const Target& target, const CompileContext& context) {
   compiler::StageObserver observe = [&](compiler::Stage stage,
                                         const std::function<std::string()>& text) {
     if (!context.dump_dir.empty())
@@ -126,18 +124,17 @@ compile_now(std::string_view text, std::string_view def, const Metadata& metadat
   Result<compiler::FrontEnd, Failure> front =
       compiler::front_end(source, def, metadata, compiler::fresh_alignment(target));
   if (!front) return front.error();
-  Result<std::shared_ptr<const compiler::Backend>, Failure> backend =
-      compiler::backend_for(target, context);
-  if (!backend) return backend.error();
+  const std::shared_ptr<const compiler::Backend> backend = compiler::backend_for(target, context);
+  if (auto failure = backend->unavailable()) return *failure;
   std::shared_ptr<Executor::Impl> impl =
       describe_executor(*front, text, def, metadata, options, target);
   impl->report.warnings = front->warnings;
-  impl->backend = *backend;
+  impl->backend = backend;
 
   compiler::KernelStore* store = context.cache ? context.cache->store() : nullptr;
   std::string key;
   if (store != nullptr) {
-    key = disk_key(*front, options, target, **backend);
+    key = disk_key(*front, options, target, *backend);
     if (std::optional<compiler::StoredKernel> stored = store->find(key)) {
       if (auto failure = load_stored(*stored, *impl)) return *failure;
       if (impl->code) {
@@ -148,7 +145,7 @@ compile_now(std::string_view text, std::string_view def, const Metadata& metadat
   }
   if (auto failure = compiler::prove(source, *front)) return *failure;
   Result<compiler::StoredKernel, Failure> stored =
-      build_code(*front, **backend, options, target, context);
+      build_code(*front, *backend, options, target, context);
   if (!stored) return stored.error();
   if (auto failure = load_stored(*stored, *impl)) return *failure;
   check(impl->code != nullptr, "freshly generated code does not load");

@@ -98,8 +98,7 @@ std::shared_ptr<const Backend> cpu_backend() {
   return std::make_shared<CpuBackend>();
 }
 
-Result<std::shared_ptr<const Backend>, Failure> backend_for(const Target& target,
-                                                            const CompileContext& context) {
+std::shared_ptr<const Backend> backend_for(const Target& target, const CompileContext& context) {
   switch (target.kind) {
   case TargetKind::Cpu: return cpu_backend();
   case TargetKind::Cuda: return cuda_backend(cuda_platform(context));

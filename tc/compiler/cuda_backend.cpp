@@ -139,6 +139,11 @@ public:
   explicit CudaBackend(std::shared_ptr<const CudaPlatform> platform)
       : platform_(std::move(platform)) {}
 
+  std::optional<Failure> unavailable() const override {
+    if (const auto& nvrtc = platform_->nvrtc(); !nvrtc) return mapping_failure(nvrtc.error());
+    return std::nullopt;
+  }
+
   std::string identity() const override {
     const cuda::Nvrtc& nvrtc = **platform_->nvrtc();
     return fmt::format("{}, NVRTC {}.{}", codegen::cuda::version(), nvrtc.major(), nvrtc.minor());
@@ -198,10 +203,8 @@ private:
 
 }  // namespace
 
-Result<std::shared_ptr<const Backend>, Failure>
-cuda_backend(std::shared_ptr<const CudaPlatform> platform) {
-  if (const auto& nvrtc = platform->nvrtc(); !nvrtc) return mapping_failure(nvrtc.error());
-  return std::shared_ptr<const Backend>(std::make_shared<CudaBackend>(std::move(platform)));
+std::shared_ptr<const Backend> cuda_backend(std::shared_ptr<const CudaPlatform> platform) {
+  return std::make_shared<CudaBackend>(std::move(platform));
 }
 
 }  // namespace tc::compiler

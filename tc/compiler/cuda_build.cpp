@@ -5,9 +5,8 @@
 
 namespace tc::compiler {
 
-Result<codegen::cuda::Source, Failure> cuda_source(const kernel::Plan& plan,
-                                                   const MappingOptions& options,
-                                                   const Target& target) {
+Result<codegen::cuda::Source, Failure>
+cuda_source(const kernel::Plan& plan, const MappingOptions& options, const Target& target) {
   codegen::cuda::Request request;
   request.fast_math = options.fast_math;
   Result<codegen::cuda::Source, Rejection> source = codegen::cuda::emit(plan, target, request);

@@ -11,9 +11,8 @@
 
 namespace tc::compiler {
 
-Result<codegen::cuda::Source, Failure> cuda_source(const kernel::Plan& plan,
-                                                   const MappingOptions& options,
-                                                   const Target& target);
+Result<codegen::cuda::Source, Failure>
+cuda_source(const kernel::Plan& plan, const MappingOptions& options, const Target& target);
 
 /// Errors: no NVRTC, one that does not know the architecture, too much shared memory.
 Result<runtime::cuda::Compiled, Failure> cuda_binary(const CudaPlatform& platform,

@@ -43,8 +43,8 @@ Target device_target(const runtime::cuda::Device& device) {
   target.kind = TargetKind::Cuda;
   target.arch = device.arch();
   target.features.clear();
-  target.vector_bits = 128;        // the widest access of a thread
-  target.vector_registers = 255;   // of a thread, by the instruction format
+  target.vector_bits = 128;       // the widest access of a thread
+  target.vector_registers = 255;  // of a thread, by the instruction format
   target.cores = device.multiprocessors;
   // What a multiprocessor has beside the largest share that blocks can take serves as first-level
   // cache; the two are one memory.

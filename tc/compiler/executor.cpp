@@ -56,8 +56,7 @@ std::string device_text(DLDevice device) {
   switch (device.device_type) {
   case kDLCPU: return "the CPU";
   case kDLCUDA: return fmt::format("CUDA device {}", device.device_id);
-  default:
-    return fmt::format("a device of DLPack's type {}", static_cast<int>(device.device_type));
+  default: return fmt::format("a device of DLPack's type {}", static_cast<int>(device.device_type));
   }
 }
 
@@ -165,8 +164,7 @@ Result<Arguments, std::string> check_arguments(const Executor::Impl& impl,
     void* address = compiler::element_address(*tensor);
     auto range = compiler::byte_range(*tensor, expected);
     if (!is_input) {
-      if (auto problem =
-              shared_memory(impl, output, address, range, arguments.pointers, ranges))
+      if (auto problem = shared_memory(impl, output, address, range, arguments.pointers, ranges))
         return *problem;
     }
     arguments.pointers.push_back(address);
@@ -282,9 +280,8 @@ Result<std::string, Failure> Executor::stage_text(std::string_view stage) const 
   const std::optional<compiler::Stage> wanted = compiler::stage_from_name(stage);
   if (!wanted) return argument_failure(fmt::format("unknown stage '{}'", stage));
   const SourceBuffer source("<text>", impl_->text);
-  Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(source, impl_->def, impl_->metadata,
-                          compiler::fresh_alignment(impl_->target));
+  Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+      source, impl_->def, impl_->metadata, compiler::fresh_alignment(impl_->target));
   if (!front) return front.error();
   if (*wanted == compiler::Stage::Typed) return lang::to_string(front->specialised);
   std::optional<std::string> found;

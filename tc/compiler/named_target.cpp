@@ -19,7 +19,8 @@ Result<NamedTarget, Failure> named_arch(std::string_view arch,
                                         std::optional<Target> (*find)(std::string_view),
                                         std::string_view known) {
   if (const std::optional<Target> target = find(arch)) return NamedTarget{*target, 0};
-  return compiler::argument_failure(fmt::format("unknown architecture '{}'; known are {}", arch, known));
+  return compiler::argument_failure(
+      fmt::format("unknown architecture '{}'; known are {}", arch, known));
 }
 
 Result<NamedTarget, Failure> device(int ordinal, const CompileContext& context) {
@@ -31,19 +32,19 @@ Result<NamedTarget, Failure> device(int ordinal, const CompileContext& context) 
     const runtime::cuda::Device& device = devices[static_cast<std::size_t>(ordinal)];
     if (device.major >= kMinimumCapability)
       return NamedTarget{compiler::device_target(device), ordinal};
-    return compiler::mapping_failure(
-        Rejection{RejectionKind::TargetMissing,
-                  fmt::format("{} has compute capability {}.{}; kernels are made for {}.0 and newer",
-                              (*driver)->device_text(ordinal), device.major, device.minor,
-                              kMinimumCapability),
-                  device.major, kMinimumCapability});
+    return compiler::mapping_failure(Rejection{
+        RejectionKind::TargetMissing,
+        fmt::format("{} has compute capability {}.{}; kernels are made for {}.0 and newer",
+                    (*driver)->device_text(ordinal), device.major, device.minor,
+                    kMinimumCapability),
+        device.major, kMinimumCapability});
   }
-  return compiler::mapping_failure(
-      Rejection{RejectionKind::TargetMissing,
-                fmt::format("there is no CUDA device {}: the driver shows {}", ordinal,
-                            devices.size() == 1 ? "device 0 only"
-                                                : fmt::format("devices 0 to {}", devices.size() - 1)),
-                ordinal, static_cast<std::int64_t>(devices.size())});
+  return compiler::mapping_failure(Rejection{
+      RejectionKind::TargetMissing,
+      fmt::format("there is no CUDA device {}: the driver shows {}", ordinal,
+                  devices.size() == 1 ? "device 0 only"
+                                      : fmt::format("devices 0 to {}", devices.size() - 1)),
+      ordinal, static_cast<std::int64_t>(devices.size())});
 }
 
 }  // namespace
@@ -63,9 +64,10 @@ Result<NamedTarget, Failure> find_target(std::string_view name, const CompileCon
     if (error == std::errc() && end == digits.data() + digits.size() && ordinal >= 0)
       return device(ordinal, context);
   }
-  return compiler::argument_failure(fmt::format("unknown target '{}'; known are cpu and cuda[:N], and both with an "
-                             "architecture: cpu-x86-64-v3, cuda-sm_90a",
-                             name));
+  return compiler::argument_failure(
+      fmt::format("unknown target '{}'; known are cpu and cuda[:N], and both with an "
+                  "architecture: cpu-x86-64-v3, cuda-sm_90a",
+                  name));
 }
 
 }  // namespace tc

@@ -83,7 +83,7 @@ double sin_pi_half_period(double r) {
   return r <= 0.25 ? sin_pi_reduced(r) : cos_pi_reduced(0.5 - r);
 }
 
-double sinpi(double x) {
+double sin_pi(double x) {
   if (!std::isfinite(x)) return x - x;
   double r = std::fmod(std::fabs(x), 2.0);
   double sign = std::signbit(x) ? -1.0 : 1.0;
@@ -95,7 +95,7 @@ double sinpi(double x) {
   return sign * sin_pi_half_period(r);
 }
 
-double cospi(double x) {
+double cos_pi(double x) {
   if (!std::isfinite(x)) return x - x;
   double r = std::fmod(std::fabs(x), 2.0);
   if (r > 1) r = 2 - r;  // cos is even about 1 period
@@ -139,7 +139,7 @@ TC_MATH_ROUNDED1(atanh, std::atanh(x))
 TC_MATH_ROUNDED1(cbrt, static_cast<double>(std::cbrt(static_cast<long double>(x))))
 TC_MATH_ROUNDED1(cos, std::cos(x))
 TC_MATH_ROUNDED1(cosh, std::cosh(x))
-TC_MATH_ROUNDED1(cospi, cospi(x))
+TC_MATH_ROUNDED1(cospi, cos_pi(x))
 TC_MATH_ROUNDED1(erf, std::erf(x))
 TC_MATH_ROUNDED1(erfc, std::erfc(x))
 TC_MATH_ROUNDED1(exp, std::exp(x))
@@ -158,7 +158,7 @@ TC_MATH_ROUNDED1(rsqrt, 1.0 / std::sqrt(x))
 TC_MATH_ROUNDED1(sigmoid, sigmoid(x))
 TC_MATH_ROUNDED1(sin, std::sin(x))
 TC_MATH_ROUNDED1(sinh, std::sinh(x))
-TC_MATH_ROUNDED1(sinpi, sinpi(x))
+TC_MATH_ROUNDED1(sinpi, sin_pi(x))
 TC_MATH_ROUNDED1(tan, std::tan(x))
 TC_MATH_ROUNDED1(tanh, std::tanh(x))
 TC_MATH_ROUNDED1(tgamma, std::tgamma(x))

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CUDA target from the command line, on machines without a GPU: what needs none works, the rest says what is missing."""
+
+import json
+import os
+import pathlib
+
+import pytest
+
+MATMUL = "def matmul(float(M,K) A, float(K,N) B) -> (C) {\n  C(m,n) +=! A(m,r_k) * B(r_k,n)\n}\n"
+SIZES = ["-D", "M=33", "-D", "N=31", "-D", "K=17"]
+NOWHERE = {"TC_CUDA_PATH": "/nonexistent/cuda"}
+
+
+@pytest.fixture
+def program(tmp_path):
+    file = tmp_path / "matmul.tc"
+    file.write_text(MATMUL)
+    return file
+
+
+@pytest.fixture
+def info(tensorc):
+    done = tensorc("info", "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def cuda_of(info):
+    return next(target for target in info["targets"] if target["name"] == "cuda")
+
+
+@pytest.fixture(scope="session")
+def nvrtc_environment():
+    """The environment that finds NVRTC in the virtual environment, as an activated one does."""
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    return {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", str(root / ".venv"))}
+
+
+@pytest.fixture
+def nvrtc(tensorc, nvrtc_environment):
+    done = tensorc("info", "--json", env=nvrtc_environment)
+    if "path" not in cuda_of(json.loads(done.stdout))["nvrtc"]:
+        pytest.skip("no NVRTC on this machine")
+    return nvrtc_environment
+
+
+def test_info_names_what_is_there_or_missing(tensorc):
+    done = tensorc("info", "--json", env=NOWHERE)
+    cuda = cuda_of(json.loads(done.stdout))
+    assert not cuda["available"]
+    assert "/nonexistent/cuda" in cuda["nvrtc"]["missing"]
+    assert "path" in cuda["driver"] or "libcuda.so.1" in cuda["driver"]["missing"]
+    text = tensorc("info", env=NOWHERE).stdout.decode()
+    assert "CUDA driver: " in text and "NVRTC: " in text and "/nonexistent/cuda" in text
+
+
+def test_run_without_a_device_ends_with_4(tensorc, program, info):
+    if cuda_of(info).get("devices"):
+        pytest.skip("this machine has a device")
+    for target in ("cuda", "cuda:1"):
+        done = tensorc("run", program, "--target", target, *SIZES)
+        assert done.returncode == 4
+        assert b"driver" in done.stderr and b"libcuda.so.1" in done.stderr, done.stderr
+        assert b"--arch" in done.stderr
+
+
+def test_compile_for_a_device_that_is_not_there(tensorc, program, info):
+    if cuda_of(info).get("devices"):
+        pytest.skip("this machine has a device")
+    done = tensorc("compile", program, "--target", "cuda", "--emit", "cuda", *SIZES)
+    assert done.returncode == 4
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_cuda_text_needs_neither_device_nor_nvrtc(tensorc, program, arch):
+    for target in ([], ["--target", "cuda"]):
+        done = tensorc("compile", program, *target, "--arch", arch, "--emit", "cuda", *SIZES, env=NOWHERE)
+        assert done.returncode == 0, done.stderr
+        text = done.stdout.decode()
+        assert "matmul" in text and "TC_KERNEL" in text and "float32[33, 17]" in text
+
+
+@pytest.mark.parametrize("stage", ["tile", "kernel"])
+def test_stages_before_the_text(tensorc, program, stage):
+    texts = [tensorc("compile", program, "--emit", stage, *arch, *SIZES) for arch in ([], ["--arch", "sm_90a"])]
+    assert all(done.returncode == 0 for done in texts)
+    assert texts[0].stdout != texts[1].stdout
+
+
+def test_kernel_text_resumes_for_cuda(tensorc, program, tmp_path):
+    kernel = tmp_path / "matmul.kernel"
+    assert tensorc("compile", program, "--arch", "sm_90a", "--emit", "kernel", "-o", kernel, *SIZES).returncode == 0
+    direct = tensorc("compile", program, "--arch", "sm_90a", "--emit", "cuda", *SIZES)
+    resumed = tensorc("compile", kernel, "--from", "kernel", "--arch", "sm_90a", "--emit", "cuda")
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout == direct.stdout
+
+
+def test_binary_stages_without_nvrtc_end_with_4(tensorc, program):
+    for stage in ("ptx", "sass"):
+        done = tensorc("compile", program, "--arch", "sm_90a", "--emit", stage, *SIZES, env=NOWHERE)
+        assert done.returncode == 4
+        assert b"NVRTC" in done.stderr and b"/nonexistent/cuda" in done.stderr
+
+
+def test_stages_and_architectures_of_the_other_target(tensorc, program):
+    cases = [
+        (["--emit", "cuda"], b"--arch sm_90a"),
+        (["--emit", "llvm", "--arch", "sm_90a"], b"belongs to target 'cpu'"),
+        (["--emit", "cuda", "--arch", "sm_20"], b"unknown architecture 'sm_20'"),
+        (["--emit", "cuda", "--target", "cuda", "--arch", "x86-64-v3"], b"unknown architecture"),
+        (["--emit", "kernel", "--target", "cuda:x"], b"unknown target 'cuda:x'"),
+    ]
+    for arguments, message in cases:
+        done = tensorc("compile", program, *arguments, *SIZES)
+        assert done.returncode == 2, arguments
+        assert message in done.stderr, (arguments, done.stderr)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_ptx(tensorc, program, nvrtc, arch):
+    done = tensorc("compile", program, "--arch", arch, "--emit", "ptx", *SIZES, env=nvrtc)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.decode()
+    assert f".target {arch}" in text and ".entry" in text and "matmul" in text
+
+
+def test_sass_or_the_tool_that_is_missing(tensorc, program, nvrtc):
+    done = tensorc("compile", program, "--arch", "sm_80", "--emit", "sass", *SIZES, env=nvrtc)
+    if done.returncode == 0:
+        assert b"EXIT" in done.stdout
+    else:
+        assert done.returncode == 4
+        assert b"nvdisasm" in done.stderr and b"cuobjdump" in done.stderr
+
+
+def test_a_disassembler_on_the_path_is_used(tensorc, program, nvrtc, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    tool = tools / "nvdisasm"
+    tool.write_text('#!/bin/sh\necho "of $1"\nhead -c 4 "$2" | tail -c 3\n')
+    tool.chmod(0o755)
+    env = {**nvrtc, "PATH": f"{tools}:{os.environ['PATH']}"}
+    done = tensorc("compile", program, "--arch", "sm_80", "--emit", "sass", *SIZES, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b"of --print-code\nELF\n"
+    tool.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    done = tensorc("compile", program, "--arch", "sm_80", "--emit", "sass", *SIZES, env=env)
+    assert done.returncode == 4
+    assert b"status 3" in done.stderr and b"broken" in done.stderr
+
+
+def test_options_follow_the_target(tensorc, program):
+    texts = {
+        name: tensorc("compile", program, "--arch", "sm_90a", "--options", name, "--emit", "cuda", *SIZES)
+        for name in ("default", "naive")
+    }
+    assert all(done.returncode == 0 for done in texts.values()), texts
+    assert texts["default"].stdout != texts["naive"].stdout
