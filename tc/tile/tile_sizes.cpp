@@ -99,12 +99,20 @@ public:
           count *= sizes[m];
         return count;
       };
-      // Squares share most.
+      // Squares share most; inner members make longer runs.
+      const std::vector<std::size_t> row_members(product->rows.rbegin(), product->rows.rend());
+      const std::vector<std::size_t> column_members(product->columns.rbegin(),
+                                                    product->columns.rend());
       bool grew = true;
-      while (grew && volume(product->rows) * volume(product->columns) < kProductTile) {
+      while (grew) {
+        const Sizes before = sizes;
         const bool rows = volume(product->rows) < volume(product->columns);
-        grew = grow_one(rows ? product->rows : product->columns, blocks / kBlocksPerCore, sizes) ||
-               grow_one(rows ? product->columns : product->rows, blocks / kBlocksPerCore, sizes);
+        grew = grow_one(rows ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
+               grow_one(rows ? column_members : row_members, blocks / kBlocksPerCore, sizes);
+        if (volume(product->rows) * volume(product->columns) > kProductTile) {
+          sizes = before;
+          break;
+        }
       }
       return sizes;
     }
@@ -414,7 +422,7 @@ private:
                          if (access.position != static_cast<int>(heaviest) || access.write)
                            return false;
                          return std::none_of(access.subscripts->begin(), access.subscripts->end(),
-                                             [&](const lang::ExprPtr& subscript) {
+                                             [&](const lang::ExprPtr& subscript) -> bool {
                                                return members_of(heaviest, subscript)[m];
                                              });
                        });

@@ -392,6 +392,13 @@ private:
       const std::int64_t step = shared.dims[d].step;
       const std::int64_t places = ceil_div(copy.dims[d].max_extent, step);
       shared.layout->unroll[d] = static_cast<int>(std::min<std::int64_t>(places, kFetched + 1));
+      // Every thread has all places, so that registers have constant numbers.
+      if (places * step > copy.dims[d].max_extent) {
+        shared.conditions.push_back(
+            kernel::binary(BinaryOp::Lt, kernel::var_ref(copy.dims[d].var), copy.dims[d].end));
+        shared.dims[d].end = kernel::add(copy.dims[d].begin, kernel::int_imm(places * step));
+        shared.dims[d].max_extent = places * step;
+      }
       const ExprPtr at = kernel::sub(kernel::var_ref(copy.dims[d].var), copy.dims[d].begin);
       extents.push_back(places);
       subscripts.push_back(kernel::binary(BinaryOp::FloorDiv, at, kernel::int_imm(step)));
@@ -423,9 +430,14 @@ private:
     return ahead;
   }
 
-  /// The operation at another block of the reduction.
-  tile::Op at_block(tile::Op op, const ExprPtr& block) const {
-    const std::vector<std::pair<int, ExprPtr>> here{{block_var_.id, block}};
+  /// The operation at another block of the reduction, with digits of its own.
+  tile::Op at_block(tile::Op op, const ExprPtr& block) {
+    std::vector<std::pair<int, ExprPtr>> here{{block_var_.id, block}};
+    for (auto& digit : op.digits) {
+      const kernel::Var own = names_.variable(digit.var.name);
+      here.emplace_back(digit.var.id, kernel::var_ref(own));
+      digit.var = own;
+    }
     for (auto& dim : op.dims) {
       dim.begin = kernel::substitute(dim.begin, here);
       dim.end = kernel::substitute(dim.end, here);

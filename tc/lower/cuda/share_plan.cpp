@@ -15,6 +15,8 @@ constexpr int kWidestAccess = 16;
 constexpr int kUnrolledPlaces = 16;
 constexpr int kUnroll = 4;
 constexpr int kReuse = 8;
+/// Points a thread of a reduction that is worth sharing by all threads.
+constexpr std::int64_t kLongReduction = 16;
 /// A thread of its own pays for a part of a reduction from this many points on.
 constexpr std::int64_t kPointsPerPart = 4;
 
@@ -54,7 +56,7 @@ public:
     else if (fast >= 0)
       give(static_cast<std::size_t>(fast), left());
     for (const std::size_t d : kept_innermost_first())
-      if (plan_.threads[d] == 1) give(d, left());
+      if (plan_.threads[d] == 1 && !stays_in_registers(d)) give(d, left());
     split_reduction();
     choose_unroll();
     return std::move(plan_);
@@ -135,6 +137,12 @@ private:
     std::stable_sort(dims.begin(), dims.end(),
                      [&](std::size_t a, std::size_t b) { return stride(a) < stride(b); });
     return dims;
+  }
+
+  /// Threads that share long reductions keep a few elements each, which share what they read.
+  bool stays_in_registers(std::size_t d) const {
+    return plan_.group > 1 && extent_[d] <= kReuse && gives_reuse(d) &&
+           reductions_ >= kLongReduction * threads_ && options_.register_rows != 1;
   }
 
   void choose_lanes(std::size_t d) {
