@@ -258,6 +258,13 @@ std::optional<Failure> prove(const SourceBuffer& source, const FrontEnd& front) 
 
 namespace {
 
+/// Parts of a reduction that keep a target busy: its cores, or blocks enough to fill each
+/// multiprocessor several times.
+int parallel_parts(const Target& target) {
+  constexpr int kBlocksPerMultiprocessor = 4;
+  return target.kind == TargetKind::Cuda ? kBlocksPerMultiprocessor * target.cores : target.cores;
+}
+
 Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
                                                  const MappingOptions& options,
                                                  const Target& target, const StageObserver& observe,
@@ -265,7 +272,7 @@ Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
   sets::IslContext context(kSchedulerOperations);
   poly::Scop scop = poly::build_scop(front.specialised);
   // Before dependences: a split reduction is a statement of its own, with dependences of its own.
-  scop = poly::split_where_needed(scop, options, target.cores);
+  scop = poly::split_where_needed(scop, options, parallel_parts(target));
   observe(Stage::Scop, [&] { return poly::to_string(scop); });
 
   const poly::Relations relations = poly::relations(scop, context);

@@ -2,6 +2,7 @@
 #include "tc/emulation/barriers.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -12,6 +13,8 @@ namespace tc::emulation {
 namespace {
 
 constexpr int kNamedBarriers = 16;
+/// Groups of 1, 2, 4, ... 32 threads.
+constexpr std::size_t kGroupSizes = 6;
 
 }  // namespace
 
@@ -34,8 +37,8 @@ void Barriers::start_block() {
   block_ = Meeting();
   warps_.assign((threads + kWarpSize - 1) / kWarpSize, Meeting());
   named_.assign(kNamedBarriers, Meeting());
-  gathers_.resize(threads);
-  slots_.resize(threads);
+  gathers_.resize(threads * kGroupSizes);
+  slots_.resize(threads * kGroupSizes);
   for (auto& meeting : gathers_)
     meeting.arrived.clear();
   waits_.assign(threads, Wait());
@@ -170,7 +173,9 @@ void Barriers::gather(const void* value, std::size_t bytes, void* all, int group
     state_.stop(std::move(finding));
   }
   const int lane = thread % group;
-  const auto first = static_cast<std::size_t>(thread - lane);
+  // Groups of different sizes do not hinder one another: each waits for its own threads.
+  const auto first = static_cast<std::size_t>(thread - lane) * kGroupSizes +
+                     static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(group)));
   Meeting& meeting = gathers_[first];
   GatherSlot& slot = slots_[first];
   if (!meeting.arrived.empty() &&

@@ -53,7 +53,7 @@ private:
   Meeting block_;
   std::vector<Meeting> warps_;
   std::vector<Meeting> named_;
-  std::vector<Meeting> gathers_;  ///< by the first thread of the group
+  std::vector<Meeting> gathers_;  ///< by the first thread and the size of the group
   std::vector<GatherSlot> slots_;
   std::vector<Wait> waits_;  ///< by thread
 };

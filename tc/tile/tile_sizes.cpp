@@ -20,7 +20,8 @@ constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t kWarpRun = 32;
 constexpr std::int64_t kBlockThreads = 256;
 constexpr std::int64_t kBlockPoints = 2048;
-constexpr std::int64_t kProductTile = 64 * 64;
+constexpr std::int64_t kProductTile = 128 * 128;
+constexpr std::int64_t kReuse = 8;
 constexpr std::int64_t kBlocksPerCore = 2;
 
 using Sizes = std::vector<std::int64_t>;
@@ -98,12 +99,20 @@ public:
           count *= sizes[m];
         return count;
       };
-      // Squares share most.
+      // Squares share most; inner members make longer runs.
+      const std::vector<std::size_t> row_members(product->rows.rbegin(), product->rows.rend());
+      const std::vector<std::size_t> column_members(product->columns.rbegin(),
+                                                    product->columns.rend());
       bool grew = true;
-      while (grew && volume(product->rows) * volume(product->columns) < kProductTile) {
+      while (grew) {
+        const Sizes before = sizes;
         const bool rows = volume(product->rows) < volume(product->columns);
-        grew = grow_one(rows ? product->rows : product->columns, blocks / kBlocksPerCore, sizes) ||
-               grow_one(rows ? product->columns : product->rows, blocks / kBlocksPerCore, sizes);
+        grew = grow_one(rows ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
+               grow_one(rows ? column_members : row_members, blocks / kBlocksPerCore, sizes);
+        if (volume(product->rows) * volume(product->columns) > kProductTile) {
+          sizes = before;
+          break;
+        }
       }
       return sizes;
     }
@@ -113,6 +122,12 @@ public:
       inner_first.push_back(m);
     while (points_of_tile(sizes) * 2 <= most && grow_one(inner_first, blocks, sizes)) {
     }
+    // Long reductions leave a block few elements; several of them share what they read.
+    if (options_.register_rows != 1)
+      for (const std::size_t m : inner_first)
+        if (shares_reads(m))
+          while (sizes[m] < kReuse && elements_of_tile(sizes) < kReuse && grow(m, blocks, sizes)) {
+          }
     return sizes;
   }
 
@@ -386,6 +401,31 @@ private:
   bool grow_one(const std::vector<std::size_t>& members, std::int64_t blocks, Sizes& sizes) const {
     return std::any_of(members.begin(), members.end(),
                        [&](std::size_t m) { return grow(m, blocks, sizes); });
+  }
+
+  std::int64_t elements_of_tile(const Sizes& sizes) const {
+    std::int64_t count = 1;
+    for (const auto size : sizes)
+      count = std::min(count * size, std::int64_t{1} << 40);
+    return count;
+  }
+
+  /// Whether a read of the heaviest statement, if that is a reduction, does not depend on the
+  /// member.
+  bool shares_reads(std::size_t m) const {
+    std::size_t heaviest = 0;
+    for (std::size_t p = 1; p < points_.size(); ++p)
+      if (points_[p] > points_[heaviest]) heaviest = p;
+    if (statement(heaviest).kind != poly::StatementKind::Reduce) return false;
+    return std::any_of(context_.accesses.begin(), context_.accesses.end(),
+                       [&](const Access& access) {
+                         if (access.position != static_cast<int>(heaviest) || access.write)
+                           return false;
+                         return std::none_of(access.subscripts->begin(), access.subscripts->end(),
+                                             [&](const lang::ExprPtr& subscript) -> bool {
+                                               return members_of(heaviest, subscript)[m];
+                                             });
+                       });
   }
 
   /// Points of the heaviest statement in one tile.

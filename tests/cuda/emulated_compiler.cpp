@@ -163,9 +163,11 @@ std::vector<NamedOptions> cuda_option_sets() {
   odd_block.threads = 48;
   odd_block.fusion = Fusion::Min;
   odd_block.tile = {3, 5, 7};
+  odd_block.contract_block_k = 3;
   MappingOptions large_tiles;
   large_tiles.tile.assign(8, 1 << 20);
   large_tiles.threads = 128;
+  large_tiles.contract_block_k = 8;
   return {{"naive", *named_options("naive", TargetKind::Cuda)},
           {"default", {}},
           {"block of 48", odd_block},

@@ -114,11 +114,14 @@ private:
 
 }  // namespace
 
-double contiguous_weight(const std::vector<Access>& accesses, std::size_t dim) {
+double contiguous_weight(const std::vector<Access>& accesses,
+                         const std::vector<std::int64_t>& extents, std::size_t dim) {
   double weight = 0;
   for (const auto& access : accesses) {
     if (access.irregular[dim] || (access.stride[dim] != 1 && access.stride[dim] != -1)) continue;
-    const double bytes = bits(access.buffer->type) / 8.0;
+    double bytes = bits(access.buffer->type) / 8.0;
+    for (std::size_t d = 0; d < extents.size(); ++d)
+      if (!access.depends(d)) bytes /= static_cast<double>(extents[d]);
     weight += is_far(*access.buffer) ? bytes : bytes * kSharedWeight;
   }
   return weight;

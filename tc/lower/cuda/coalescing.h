@@ -11,8 +11,10 @@
 namespace tc::lower::cuda {
 
 /// Bytes of global memory that a point of the operation touches contiguously along a dim, summed
-/// over its accesses; accesses of shared buffers count little, since they lie near.
-double contiguous_weight(const std::vector<Access>& accesses, std::size_t dim);
+/// over its accesses; what several points touch counts once, and accesses of shared buffers count
+/// little, since they lie near. `extents`: of all dims.
+double contiguous_weight(const std::vector<Access>& accesses,
+                         const std::vector<std::int64_t>& extents, std::size_t dim);
 
 /// Largest number of neighbouring elements along `dim` (a power of two, at most `limit`) that every
 /// access which runs along it can move at once: at most 16 bytes, at an address that is a multiple

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tc/lower/cuda/distribute.h"
 #include "tc/lower/op/access.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
@@ -19,7 +20,9 @@ constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
 constexpr std::int64_t kAccumulators = 64;
 constexpr std::int64_t kPadding = 4;  ///< elements between rows of a panel, against bank conflicts
 constexpr int kLanes = 4;
+constexpr std::int64_t kFetched = 16;  ///< registers of a panel's next block
 constexpr std::int64_t kPanelBytes = 64 << 10;
+constexpr std::int64_t kWholeBytes = 24 << 10;  ///< panels of the whole reduction
 
 /// One factor of the product.
 struct Side {
@@ -123,9 +126,22 @@ public:
     if (rows_panel_) body.emplace_back(tile::Local{rows_panel_});
     if (columns_panel_) body.emplace_back(tile::Local{columns_panel_});
     body.emplace_back(clear());
-    std::vector<tile::Node> block;
-    if (rows_panel_) block.emplace_back(copy(roles_.rows, rows_panel_));
-    if (columns_panel_) block.emplace_back(copy(roles_.columns, columns_panel_));
+    std::vector<tile::Node> block, next;
+    for (const auto& [side, panel] :
+         {std::pair{&roles_.rows, rows_panel_}, std::pair{&roles_.columns, columns_panel_}}) {
+      if (!panel) continue;
+      const tile::Op whole = copy(*side, panel);
+      const auto ahead = blocked_ >= 0 ? fetch_ahead(whole) : std::nullopt;
+      if (!ahead) {
+        block.emplace_back(whole);
+        continue;
+      }
+      body.emplace_back(tile::Local{ahead->registers});
+      body.emplace_back(ahead->first);
+      block.emplace_back(ahead->commit);
+      next.emplace_back(ahead->next);
+    }
+    block.insert(block.end(), next.begin(), next.end());
     block.emplace_back(multiply());
     if (blocked_ >= 0) {
       auto loop = std::make_shared<tile::Loop>();
@@ -192,7 +208,16 @@ private:
   void choose_block() {
     const std::int64_t wanted =
         options_.contract_block_k > 0 ? options_.contract_block_k : kPanelDepth;
-    if (volume(op_, roles_.reductions) <= 2 * wanted) return;
+    std::int64_t row_bytes = 0;
+    for (const auto* side : {&roles_.rows, &roles_.columns}) {
+      std::int64_t row = kPadding;
+      for (const int d : side->kept)
+        row += covers_[d].reach();
+      row_bytes += row * bits(side->value->type.elem) / 8;
+    }
+    const std::int64_t depth = volume(op_, roles_.reductions);
+    if (depth <= 2 * wanted) return;
+    if (options_.contract_block_k == 0 && depth * row_bytes <= kWholeBytes) return;
     blocked_ = *std::max_element(roles_.reductions.begin(), roles_.reductions.end(),
                                  [&](int a, int b) { return extent(op_, a) < extent(op_, b); });
     const std::int64_t others = volume(op_, roles_.reductions) / extent(op_, blocked_);
@@ -345,6 +370,85 @@ private:
       guard = guard ? kernel::binary(BinaryOp::And, guard, condition) : condition;
     op.targets = {{panel, std::move(subscripts), guard ? guarded(side.value, guard) : side.value}};
     op.kind = tile::classify(op);
+    return op;
+  }
+
+  /// A copy in two steps: into registers while the block before is multiplied, then into the panel.
+  struct Ahead {
+    kernel::BufferPtr registers;
+    tile::Op first, next;  ///< fetches of the first block and of the one after the current one
+    tile::Op commit;
+  };
+  std::optional<Ahead> fetch_ahead(const tile::Op& copy) {
+    Ranges ranges = panel_ranges(blocked_);
+    auto nodes = distribute(copy, ranges, threads_, options_, names_);
+    if (nodes.size() != 1) return std::nullopt;
+    tile::Op shared = std::get<tile::Op>(std::move(nodes.front()));
+    std::vector<std::int64_t> extents;
+    std::vector<ExprPtr> subscripts;
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < copy.dims.size(); ++d) {
+      const int lanes = shared.layout->vector_dim == static_cast<int>(d) ? shared.layout->lanes : 1;
+      const std::int64_t step = shared.dims[d].step;
+      const std::int64_t places = ceil_div(copy.dims[d].max_extent, step);
+      shared.layout->unroll[d] = static_cast<int>(std::min<std::int64_t>(places, kFetched + 1));
+      // Every thread has all places, so that registers have constant numbers.
+      if (places * step > copy.dims[d].max_extent) {
+        shared.conditions.push_back(
+            kernel::binary(BinaryOp::Lt, kernel::var_ref(copy.dims[d].var), copy.dims[d].end));
+        shared.dims[d].end = kernel::add(copy.dims[d].begin, kernel::int_imm(places * step));
+        shared.dims[d].max_extent = places * step;
+      }
+      const ExprPtr at = kernel::sub(kernel::var_ref(copy.dims[d].var), copy.dims[d].begin);
+      extents.push_back(places);
+      subscripts.push_back(kernel::binary(BinaryOp::FloorDiv, at, kernel::int_imm(step)));
+      if (lanes > 1) {
+        extents.push_back(lanes);
+        subscripts.push_back(kernel::binary(BinaryOp::FloorMod, at, kernel::int_imm(lanes)));
+      }
+      count *= places * lanes;
+    }
+    if (count > kFetched) return std::nullopt;
+    Ahead ahead;
+    auto registers =
+        std::make_shared<kernel::Buffer>(*buffer("ahead", extents, kernel::Space::Register));
+    registers->type = copy.targets[0].buffer->type;
+    ahead.registers = registers;
+    ahead.commit = shared;
+    ahead.commit.targets[0].value = kernel::load(registers, subscripts);
+    ahead.commit.kind = tile::classify(ahead.commit);
+    shared.targets[0].buffer = registers;
+    shared.targets[0].subscripts = subscripts;
+    shared.label += "_ahead";
+    shared.kind = tile::classify(shared);
+    const ExprPtr now = kernel::var_ref(block_var_);
+    ahead.first = at_block(shared, op_.dims[blocked_].begin);
+    const ExprPtr following = kernel::add(now, kernel::int_imm(depth_));
+    ahead.next = at_block(shared, following);
+    ahead.next.conditions.push_back(
+        kernel::binary(BinaryOp::Lt, following, op_.dims[blocked_].end));
+    return ahead;
+  }
+
+  /// The operation at another block of the reduction, with digits of its own.
+  tile::Op at_block(tile::Op op, const ExprPtr& block) {
+    std::vector<std::pair<int, ExprPtr>> here{{block_var_.id, block}};
+    for (auto& digit : op.digits) {
+      const kernel::Var own = names_.variable(digit.var.name);
+      here.emplace_back(digit.var.id, kernel::var_ref(own));
+      digit.var = own;
+    }
+    for (auto& dim : op.dims) {
+      dim.begin = kernel::substitute(dim.begin, here);
+      dim.end = kernel::substitute(dim.end, here);
+    }
+    for (auto& condition : op.conditions)
+      condition = kernel::substitute(condition, here);
+    for (auto& target : op.targets) {
+      target.value = kernel::substitute(target.value, here);
+      for (auto& subscript : target.subscripts)
+        subscript = kernel::substitute(subscript, here);
+    }
     return op;
   }
 

@@ -8,8 +8,9 @@
 //   Shared A_panel, B_panel;  Register acc
 //   acc = 0
 //   for kb in k step KC:
-//     A_panel[k - kb][m] = A(m, k)          zero beyond the box, so the product needs no guards
-//     B_panel[k - kb][n] = B(k, n)
+//     A_panel[k - kb][m] = A(m, k)          zero beyond the box, so the product needs no guards;
+//     B_panel[k - kb][n] = B(k, n)          few enough elements a thread wait in registers, fetched
+//                                           while the block before is multiplied
 //     acc += A_panel * B_panel              a register tile per thread
 //   C(m, n) = acc, or C(m, n) += acc
 //

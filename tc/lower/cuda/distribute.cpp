@@ -120,11 +120,14 @@ private:
       if (!info_.is_pure_reduction(d))
         extents.push_back(std::max<std::int64_t>(op_.dims[d].max_extent, 1));
     extents.push_back(plan_.parts);
-    // The digit of the parts is the last one of their dim, before the idle ones.
-    const auto part_digit =
-        std::find_if(shared.digits.rbegin(), shared.digits.rend(), [&](const tile::Digit& digit) {
-          return digit.stride == plan_.digits.back().stride;
-        });
+    // The digits of the parts are the last ones, before the idle one.
+    ExprPtr part = kernel::int_imm(0);
+    for (std::size_t i = 0; i < plan_.digits.size(); ++i) {
+      if (plan_.digits[i].stride * plan_.parts < plan_.used) continue;
+      const std::int64_t distance = plan_.digits[i].stride * plan_.parts / plan_.used;
+      part = kernel::add(
+          part, kernel::mul(kernel::var_ref(shared.digits[i].var), kernel::int_imm(distance)));
+    }
     std::vector<tile::Node> nodes;
     tile::Op join = joining();
     for (std::size_t t = 0; t < op_.targets.size(); ++t) {
@@ -139,7 +142,7 @@ private:
       buffer->writable = true;
       nodes.emplace_back(tile::Local{buffer});
       std::vector<ExprPtr> subscripts = kept_positions();
-      subscripts.push_back(kernel::var_ref(part_digit->var));
+      subscripts.push_back(part);
       shared.targets[t].buffer = buffer;
       shared.targets[t].subscripts = subscripts;
       subscripts.back() = kernel::var_ref(join.dims.back().var);

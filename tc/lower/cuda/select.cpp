@@ -8,6 +8,7 @@
 #include "tc/lower/cuda/contract.h"
 #include "tc/lower/cuda/distribute.h"
 #include "tc/lower/cuda/lower.h"
+#include "tc/lower/cuda/staging.h"
 #include "tc/lower/op/op_info.h"
 #include "tc/lower/op/program_names.h"
 #include "tc/support/check.h"
@@ -128,7 +129,9 @@ public:
         out.push_back(node);
         continue;
       }
-      if (auto staged = stage_contraction(*op, ranges, threads_, options_, names_)) {
+      auto staged = stage_contraction(*op, ranges, threads_, options_, names_);
+      if (!staged && options_.stage) staged = stage_transposed(*op, ranges, names_);
+      if (staged) {
         for (auto& part : list(*staged, ranges))
           out.push_back(std::move(part));
         continue;

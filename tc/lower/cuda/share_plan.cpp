@@ -14,6 +14,9 @@ constexpr int kWarp = 32;
 constexpr int kWidestAccess = 16;
 constexpr int kUnrolledPlaces = 16;
 constexpr int kUnroll = 4;
+constexpr int kReuse = 8;
+/// Points a thread of a reduction that is worth sharing by all threads.
+constexpr std::int64_t kLongReduction = 16;
 /// A thread of its own pays for a part of a reduction from this many points on.
 constexpr std::int64_t kPointsPerPart = 4;
 
@@ -53,7 +56,7 @@ public:
     else if (fast >= 0)
       give(static_cast<std::size_t>(fast), left());
     for (const std::size_t d : kept_innermost_first())
-      if (plan_.threads[d] == 1) give(d, left());
+      if (plan_.threads[d] == 1 && !stays_in_registers(d)) give(d, left());
     split_reduction();
     choose_unroll();
     return std::move(plan_);
@@ -96,7 +99,7 @@ private:
     double weight = 0;
     for (std::size_t d = 0; d < extent_.size(); ++d) {
       if (!may_share(d)) continue;
-      double here = contiguous_weight(accesses_, d);
+      double here = contiguous_weight(accesses_, extent_, d);
       // Few points make short runs.
       if (extent_[d] < 8) here *= static_cast<double>(extent_[d]) / 8;
       // Reduction dims cost shuffles: they pay only where elements are few.
@@ -116,7 +119,8 @@ private:
   double best_kept() const {
     double best = 0;
     for (std::size_t d = 0; d < extent_.size(); ++d)
-      if (kept_[d] && extent_[d] > 1) best = std::max(best, contiguous_weight(accesses_, d));
+      if (kept_[d] && extent_[d] > 1)
+        best = std::max(best, contiguous_weight(accesses_, extent_, d));
     return best;
   }
 
@@ -133,6 +137,12 @@ private:
     std::stable_sort(dims.begin(), dims.end(),
                      [&](std::size_t a, std::size_t b) { return stride(a) < stride(b); });
     return dims;
+  }
+
+  /// Threads that share long reductions keep a few elements each, which share what they read.
+  bool stays_in_registers(std::size_t d) const {
+    return plan_.group > 1 && extent_[d] <= kReuse && gives_reuse(d) &&
+           reductions_ >= kLongReduction * threads_ && options_.register_rows != 1;
   }
 
   void choose_lanes(std::size_t d) {
@@ -175,24 +185,27 @@ private:
     plan_.group = static_cast<int>(size);
   }
 
-  /// Threads that are left take parts of the longest reduction dim.
+  /// Threads that are left take parts of the reduction dims, the longest first.
   void split_reduction() {
     if (!limits_.split_reductions || !limits_.parts) return;
-    std::size_t longest = extent_.size();
-    for (std::size_t d = 0; d < extent_.size(); ++d) {
-      if (!info_.is_pure_reduction(d)) continue;
-      if (longest == extent_.size() ||
-          places(d) / plan_.threads[d] > places(longest) / plan_.threads[longest])
-        longest = d;
+    std::vector<std::size_t> dims;
+    for (std::size_t d = 0; d < extent_.size(); ++d)
+      if (info_.is_pure_reduction(d)) dims.push_back(d);
+    const auto points = [&](std::size_t d) { return ceil_div(places(d), plan_.threads[d]); };
+    std::stable_sort(dims.begin(), dims.end(),
+                     [&](std::size_t a, std::size_t b) { return points(a) > points(b); });
+    std::int64_t all = 1;
+    for (const std::size_t d : dims)
+      all = std::min(all * points(d), std::int64_t{1} << 40);
+    // Each part keeps some points, over all dims together.
+    std::int64_t most = std::min<std::int64_t>({left(), kWarp, all / kPointsPerPart});
+    for (const std::size_t d : dims) {
+      const std::int64_t parts = std::min(points(d), most);
+      if (parts < 2) continue;
+      add_digit(d, parts);
+      plan_.parts *= parts;
+      most /= parts;
     }
-    if (longest == extent_.size()) return;
-    const std::int64_t points = ceil_div(places(longest), plan_.threads[longest]);
-    std::int64_t parts = std::min(left(), std::max<std::int64_t>(points / kPointsPerPart, 1));
-    parts = std::min<std::int64_t>(parts, kWarp);
-    if (parts < 2) return;
-    add_digit(longest, parts);
-    plan_.parts = parts;
-    plan_.part_dim = longest;
   }
 
   /// Several places of a dim at once: for loads in flight, and where places share what they load.
@@ -207,7 +220,7 @@ private:
       places_used *= factor;
     };
     for (const std::size_t d : kept_innermost_first())
-      if (op_.combine && gives_reuse(d)) unroll(d, kUnroll);
+      if (op_.combine && gives_reuse(d)) unroll(d, kReuse);
     if (op_.combine) {
       // Independent sums hide the latency of one another.
       if (places_used < 4)

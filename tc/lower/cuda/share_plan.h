@@ -33,9 +33,8 @@ struct SharePlan {
   int lanes = 1;
   std::vector<int> unroll;  ///< per dim
   int group = 1;
-  std::int64_t parts = 1;  ///< partial results of one element, beyond the group
-  std::size_t part_dim = 0;
-  std::int64_t used = 1;  ///< threads with work: product of all digits
+  std::int64_t parts = 1;  ///< partial results of one element beyond the group: the last digits
+  std::int64_t used = 1;   ///< threads with work: product of all digits
 };
 
 /// What a plan may do.

@@ -254,14 +254,21 @@ StmtPtr Nest::spans(std::size_t level, const State& state, const ExprPtr& begin,
   }
   extent = ranges_.simplify(kernel::add(kernel::sub(end, begin), constant(gap)));
   if (maybe_empty) extent = kernel::binary(BinaryOp::Max, extent, constant(0));
+  const auto finish = [&](const ExprPtr& count) {
+    out.push_back(counted(d, begin, count, width, (most + gap) / width, full));
+    const ExprPtr from = ranges_.simplify(kernel::add(begin, kernel::mul(count, constant(width))));
+    if (ranges_.of(kernel::sub(end, from)).hi > 0) rest(level, state, from, end, out);
+    return kernel::block(std::move(out));
+  };
+  // The same for all values of what the bounds depend on, such as the number of a thread.
+  const Interval length = ranges_.of(extent);
+  if (length.is_bounded() && floor_div(length.lo, width) == floor_div(length.hi, width))
+    return finish(constant(std::max<std::int64_t>(floor_div(length.lo, width), 0)));
   const kernel::Var count = names_.variable("n" + op_.dims[d].var.name);
   out.push_back(kernel::make_stmt(kernel::Let{
       count, ranges_.simplify(kernel::binary(BinaryOp::FloorDiv, extent, constant(width)))}));
   ranges_.set(count.id, {0, (most + gap) / width});
-  out.push_back(counted(d, begin, kernel::var_ref(count), width, (most + gap) / width, full));
-  const ExprPtr done = kernel::mul(kernel::var_ref(count), constant(width));
-  rest(level, state, ranges_.simplify(kernel::add(begin, done)), end, out);
-  return kernel::block(std::move(out));
+  return finish(kernel::var_ref(count));
 }
 
 /// What is left after the full spans of a dim: fewer than one of them.
