@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build static demo test bench setup venv asan fuzz fuzz-full lint clean
+.PHONY: all build static demo test bench setup venv asan fuzz fuzz-full fuzz_programs lint clean
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
@@ -43,6 +43,20 @@ asan: setup venv
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure -j $(JOBS) -LE python
+
+# Random programs, compiled and compared with the interpreter. fuzz-full also fails when something that the generator should
+# write is in fewer than 1 % of the programs.
+FUZZ_SEED ?= 1
+FUZZ_FOUND ?= $(BUILD)/fuzz
+
+fuzz_programs: setup $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target $@
+
+fuzz: fuzz_programs
+	$(BUILD)/bin/fuzz_programs --seed $(FUZZ_SEED) --count 300 --jobs $(JOBS) --keep $(FUZZ_FOUND)
+
+fuzz-full: fuzz_programs
+	$(BUILD)/bin/fuzz_programs --seed $(FUZZ_SEED) --count 10000 --jobs $(JOBS) --coverage --goal 1 --keep $(FUZZ_FOUND)
 
 bench: build venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt

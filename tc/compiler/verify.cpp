@@ -84,6 +84,31 @@ std::string position_text(std::int64_t flat, const std::vector<std::int64_t>& sh
 struct ReferenceOutput {
   const lang::Value& precise;
   const lang::Value& language;
+  std::vector<const lang::Value*> shifted;
+
+  /// Whether `value` lies between the runs at element i, if there are shifted ones.
+  bool surrounds(double value, std::size_t i, double bound) const {
+    if (shifted.empty()) return false;
+    const auto [least, greatest] = hull(&lang::Value::real, i);
+    return value >= least - bound && value <= greatest + bound;
+  }
+  /// Narrow integers wrap, so that nothing lies between them: there, whether the runs differ.
+  bool surrounds(std::int64_t value, std::size_t i) const {
+    if (shifted.empty()) return false;
+    const auto [least, greatest] = hull(&lang::Value::integer, i);
+    return bits(language.type) < 32 ? least != greatest : value >= least && value <= greatest;
+  }
+
+private:
+  template <class T>
+  std::pair<T, T> hull(std::vector<T> lang::Value::* slots, std::size_t i) const {
+    std::pair<T, T> result = std::minmax({(precise.*slots)[i], (language.*slots)[i]});
+    for (const lang::Value* run : shifted) {
+      result.first = std::min(result.first, (run->*slots)[i]);
+      result.second = std::max(result.second, (run->*slots)[i]);
+    }
+    return result;
+  }
 };
 
 /// Some value is computed in float32, by operations or by functions that are not exactly rounded:
@@ -127,7 +152,8 @@ void compare_floats(const std::string& name, const lang::Value& result,
     }
     comparison.bound = std::max(comparison.bound, bound);
     if (close(result.real[i], precise, bound) ||
-        close(result.real[i], reference.language.real[i], bound))
+        close(result.real[i], reference.language.real[i], bound) ||
+        reference.surrounds(result.real[i], i, bound))
       continue;
     if (comparison.ok) {
       comparison.message =
@@ -139,14 +165,16 @@ void compare_floats(const std::string& name, const lang::Value& result,
   }
 }
 
-void compare_exactly(const std::string& name, const lang::Value& result, const lang::Value& first,
-                     const lang::Value& second, Comparison& comparison) {
+void compare_exactly(const std::string& name, const lang::Value& result,
+                     const ReferenceOutput& reference, Comparison& comparison) {
+  const lang::Value &first = reference.language, &second = reference.precise;
   const bool real = is_float(result.type);
   const std::size_t count = real ? result.real.size() : result.integer.size();
   for (std::size_t i = 0; i < count; ++i) {
     const bool equal =
         real ? same(result.real[i], first.real[i]) || same(result.real[i], second.real[i])
-             : result.integer[i] == first.integer[i] || result.integer[i] == second.integer[i];
+             : result.integer[i] == first.integer[i] || result.integer[i] == second.integer[i] ||
+                   reference.surrounds(result.integer[i], i);
     if (equal) continue;
     if (comparison.ok) {
       comparison.message = fmt::format(
@@ -159,26 +187,53 @@ void compare_exactly(const std::string& name, const lang::Value& result, const l
   }
 }
 
+std::vector<lang::Value> to_values(const std::vector<HostTensor>& inputs) {
+  std::vector<lang::Value> result;
+  for (const HostTensor& input : inputs)
+    result.push_back(to_value(input));
+  return result;
+}
+
+std::map<int, lang::Value> to_values(const std::map<int, HostTensor>& initial) {
+  std::map<int, lang::Value> result;
+  for (const auto& [position, tensor] : initial)
+    result[position] = to_value(tensor);
+  return result;
+}
+
+/// The largest error of a builtin, in units of the last place (docs/builtins_accuracy.md).
+constexpr int kBuiltinUlps = 4;
+
 }  // namespace
 
 Reference interpret_reference(const lang::TypedDef& specialised,
                               const std::vector<HostTensor>& inputs,
                               const std::map<int, HostTensor>& initial) {
   Reference reference;
-  std::vector<lang::Value> values;
-  for (const HostTensor& input : inputs) {
-    values.push_back(to_value(input));
-    reference.scale = std::max(reference.scale, max_finite(values.back()));
-  }
-  std::map<int, lang::Value> initial_values;
-  for (const auto& [position, tensor] : initial)
-    initial_values[position] = to_value(tensor);
+  const std::vector<lang::Value> values = to_values(inputs);
+  for (const lang::Value& value : values)
+    reference.scale = std::max(reference.scale, max_finite(value));
+  const std::map<int, lang::Value> initial_values = to_values(initial);
   lang::InterpreterOptions options;
   options.precision = lang::Precision::Language;
   reference.language = lang::interpret(specialised, values, initial_values, options);
   options.precision = lang::Precision::Double;
   reference.precise = lang::interpret(specialised, values, initial_values, options);
   return reference;
+}
+
+std::vector<std::vector<lang::Value>> interpret_shifted(const lang::TypedDef& specialised,
+                                                        const std::vector<HostTensor>& inputs,
+                                                        const std::map<int, HostTensor>& initial) {
+  std::vector<std::vector<lang::Value>> runs;
+  const std::vector<lang::Value> values = to_values(inputs);
+  const std::map<int, lang::Value> initial_values = to_values(initial);
+  lang::InterpreterOptions options;
+  for (const int ulps : {-kBuiltinUlps, kBuiltinUlps}) {
+    options.shift_ulps = ulps;
+    runs.push_back(lang::interpret(specialised, values, initial_values, options));
+  }
+  return runs;
 }
 
 Comparison compare(const lang::TypedDef& specialised, const Reference& reference,
@@ -195,6 +250,11 @@ Comparison compare(const lang::TypedDef& specialised, const Reference& reference
     const lang::Value result = to_value(outputs[o]);
     const std::string& name =
         specialised.tensors[static_cast<std::size_t>(specialised.outputs[o])].name;
+    ReferenceOutput expected{precise[o], language[o], {}};
+    if (exactness == Exactness::Rounded) {
+      for (const std::vector<lang::Value>& run : reference.shifted)
+        expected.shifted.push_back(&run[o]);
+    }
     if (result.shape != language[o].shape || result.type != language[o].type) {
       comparison.ok = false;
       comparison.message =
@@ -202,10 +262,9 @@ Comparison compare(const lang::TypedDef& specialised, const Reference& reference
     } else if (is_float(result.type) && exactness == Exactness::Rounded) {
       const DType compute =
           result.type == DType::Float64 && !narrow ? DType::Float64 : DType::Float32;
-      compare_floats(name, result, {precise[o], language[o]}, reference.scale, reductions, compute,
-                     comparison);
+      compare_floats(name, result, expected, reference.scale, reductions, compute, comparison);
     } else {
-      compare_exactly(name, result, language[o], precise[o], comparison);
+      compare_exactly(name, result, expected, comparison);
     }
   }
   return comparison;

@@ -28,6 +28,8 @@ struct Reference {
   std::vector<lang::Value> language;  ///< outputs in the language's precision
   std::vector<lang::Value> precise;   ///< outputs in float64
   double scale = 0;                   ///< largest finite magnitude among the inputs
+  /// Outputs of interpret_shifted(), or none; see compare().
+  std::vector<std::vector<lang::Value>> shifted;
 };
 
 /// `initial` holds the contents of accumulated outputs by output position. Throws
@@ -35,6 +37,18 @@ struct Reference {
 Reference interpret_reference(const lang::TypedDef& specialised,
                               const std::vector<HostTensor>& inputs,
                               const std::map<int, HostTensor>& initial);
+
+/// The outputs when every result of a builtin without exactly rounded implementations is 4 units in
+/// the last place (docs/builtins_accuracy.md: the most that one is off) lower, and higher, and
+/// every float that becomes an integer 64, for the sums before it. An element at which these runs
+/// leave the reference sits beside a step (a cast to an integer, floor, a comparison), where either
+/// side is right.
+///
+/// For programs that nobody wrote to be well conditioned. An element that no step is near compares
+/// as without: there the runs agree to within the bound.
+std::vector<std::vector<lang::Value>> interpret_shifted(const lang::TypedDef& specialised,
+                                                        const std::vector<HostTensor>& inputs,
+                                                        const std::map<int, HostTensor>& initial);
 
 /// Compares outputs of a run with the reference of the same inputs.
 ///
@@ -44,7 +58,9 @@ Reference interpret_reference(const lang::TypedDef& specialised,
 /// output, and eps that of float64 only where nothing is computed in float32, plus one rounding to
 /// the type of the output. NaN must meet NaN, an infinity the same
 /// one. Integers must equal one of the two interpretations, since a value at a discontinuity may
-/// round either way.
+/// round either way. Where the reference holds shifted runs, a value may also lie between the least
+/// and the greatest of all its runs; integers of less than 32 bits, which wrap, are not compared
+/// where these differ.
 Comparison compare(const lang::TypedDef& specialised, const Reference& reference,
                    const std::vector<HostTensor>& outputs, Exactness exactness);
 

@@ -218,6 +218,7 @@ std::vector<Value> interpret(const TypedDef& def, const std::vector<Value>& inpu
   std::vector<Value> values = interp::make_values(def, inputs, initial);
   interp::Environment environment;
   environment.precision = options.precision;
+  environment.shift_ulps = options.shift_ulps;
   environment.first_index = interp::for_slots(def.body);
   for (std::size_t t = 0; t < def.tensors.size(); ++t) {
     const Tensor& tensor = def.tensors[t];

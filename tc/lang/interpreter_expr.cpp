@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "tc/lang/interpreter_numeric.h"
 #include "tc/math/scalar.h"
@@ -25,6 +26,14 @@ const std::vector<R>& data_of(const Value& value) {
   } else {
     return value.integer;
   }
+}
+
+/// Builtins for which there is one right answer in each type.
+bool is_correctly_rounded(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "abs",  "ceil", "copysign",  "fabs", "fdim",      "fdivide", "floor", "fma",  "fmax", "fmin",
+      "fmod", "logb", "nextafter", "relu", "remainder", "rint",    "round", "sqrt", "trunc"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 bool is_comparison(BinaryOp op) {
@@ -191,7 +200,16 @@ Real ExprCompiler::call_builtin(const Builtin& builtin, DType type) const {
 }
 
 Real ExprCompiler::real_builtin(const Builtin& builtin, DType type) const {
-  return in_double(type) ? call_builtin<double>(builtin, type) : call_builtin<float>(builtin, type);
+  Real exact =
+      in_double(type) ? call_builtin<double>(builtin, type) : call_builtin<float>(builtin, type);
+  if (environment_.shift_ulps == 0 || is_correctly_rounded(builtin.name)) return exact;
+  const double ulp = in_double(type) ? std::numeric_limits<double>::epsilon()
+                                     : double{std::numeric_limits<float>::epsilon()};
+  const double factor = environment_.shift_ulps * ulp;
+  return make_node<double>([value = std::move(exact), factor](Vars v) {
+    const double result = value->eval(v);
+    return result + std::fabs(result) * factor;
+  });
 }
 
 Real ExprCompiler::real(const Expr& expr) const {
@@ -403,8 +421,12 @@ Integer ExprCompiler::integer(const Expr& expr, IntegerMode mode) const {
 
 Integer ExprCompiler::integer_as(const Expr& expr, DType to, IntegerMode mode) const {
   if (is_float(expr.type)) {
-    return make_node<std::int64_t>(
-        [value = real(expr), to](Vars v) { return real_to_integer(to, value->eval(v)); });
+    constexpr double kUlp = std::numeric_limits<float>::epsilon();
+    const double factor = 16 * environment_.shift_ulps * kUlp;
+    return make_node<std::int64_t>([value = real(expr), to, factor](Vars v) {
+      const double x = value->eval(v);
+      return real_to_integer(to, factor == 0 ? x : x + std::fabs(x) * factor);
+    });
   }
   Integer value = integer(expr, mode);
   if (expr.type == to) return value;

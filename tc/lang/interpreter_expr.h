@@ -23,6 +23,7 @@ struct Environment {
   std::vector<BoundTensor> tensors;  ///< by TensorId
   int first_index = 0;               ///< slot of index variable 0
   Precision precision = Precision::Language;
+  int shift_ulps = 0;  ///< as in InterpreterOptions
 };
 
 /// How integer operators behave: as values, which wrap at the width of their type, or as addresses,

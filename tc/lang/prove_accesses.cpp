@@ -73,8 +73,9 @@ void prove_inside(ProofModel& model, int s, Findings& findings) {
   for (std::size_t a = 0; a < item.accesses.list.size(); ++a) {
     const Access& access = item.accesses.list[a];
     if (access.kind == Access::Kind::Exists || access.padded) continue;
-    // The box of a tensor that is not a parameter is the hull of what is written.
-    if (!is_read(access) && !model.tensor(access.tensor).is_param) continue;
+    // The box of a tensor that is not a parameter is the hull of what is written, but scatters do
+    // not count.
+    if (!is_read(access) && !model.tensor(access.tensor).is_param && !item.scatter) continue;
     if (is_read(access) && item.never_runs) continue;
     for (std::size_t d = 0; d < access.subscripts.size(); ++d) {
       if (!contains_read(access.subscripts[d]))

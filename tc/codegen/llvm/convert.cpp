@@ -6,6 +6,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "tc/codegen/llvm/half.h"
 #include "tc/support/check.h"
 
 namespace tc::codegen::native {
@@ -166,10 +167,7 @@ Value* from_narrow_float(Builder& b, const Facts& facts, DType storage, Value* b
     Value* wide = b.CreateZExt(bits, like(bits, b.getInt32Ty()));
     return as_float(b, b.CreateShl(wide, constant(bits, b.getInt32Ty(), 16)));
   }
-  if (storage == DType::Float16 && facts.half_conversion) {
-    Value* half = b.CreateBitCast(bits, like(bits, b.getHalfTy()));
-    return b.CreateFPExt(half, like(bits, b.getFloatTy()));
-  }
+  if (storage == DType::Float16 && facts.half_conversion) return extend_half(b, bits);
   return decode(b, format_of(storage), bits);
 }
 

@@ -23,6 +23,7 @@
 
 #include <fmt/format.h>
 
+#include "tc/codegen/llvm/half.h"
 #include "tc/support/check.h"
 
 namespace tc::codegen::native {
@@ -135,6 +136,7 @@ void optimise(llvm::Module& module, const Machine& machine) {
   passes.addPass(llvm::SimplifyCFGPass());
   for (auto& function : module)
     if (!function.isDeclaration()) passes.run(function, functions);
+  expand_half_extensions(module);
 }
 
 std::string machine_code(llvm::Module& module, const Machine& machine, Output output) {

@@ -98,6 +98,7 @@ bool read_line(std::string_view key, std::string_view value, Case& result) {
     in >> result.inputs;
     while (in >> word) {
       result.integer_inputs = result.integer_inputs || word == "integer";
+      result.extreme_inputs = result.extreme_inputs || word == "extreme";
       result.wild_indices = result.wild_indices || word == "wild";
     }
     return true;
@@ -132,9 +133,9 @@ std::string to_text(const Case& experiment) {
       out += fmt::format(" {}={}", name, cases::to_string(view));
     out += '\n';
   }
-  out += fmt::format("{}inputs {}{}{}\n", kMark, experiment.inputs,
-                     experiment.integer_inputs ? " integer" : "",
-                     experiment.wild_indices ? " wild" : "");
+  out += fmt::format(
+      "{}inputs {}{}{}{}\n", kMark, experiment.inputs, experiment.integer_inputs ? " integer" : "",
+      experiment.extreme_inputs ? " extreme" : "", experiment.wild_indices ? " wild" : "");
   for (const MappingOptions& options : experiment.options) {
     std::string json = to_json(options);
     for (char& c : json)

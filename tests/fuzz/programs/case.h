@@ -30,6 +30,7 @@ struct Case {
   std::vector<MappingOptions> options;
   std::uint64_t inputs = 1;     ///< seed of the data
   bool integer_inputs = false;  ///< small integers in floating tensors too, so that sums are exact
+  bool extreme_inputs = false;  ///< some NaN, infinite, subnormal and extreme integer values
   bool wild_indices = false;    ///< some integers far from the ranges that subscripts need
 };
 

@@ -81,6 +81,17 @@ constexpr std::array<const char*, 8> kKindNames = {"load",   "store",   "convert
                                                    "gather", "scatter", "reduce",  "contract"};
 constexpr std::array<const char*, 6> kCombineNames = {"+", "*", "min", "max", "argmin", "argmax"};
 
+/// What the structure of tile programs may show beside the kinds of operations.
+constexpr std::array<const char*, 15> kTileParts = {
+    "several kernels",          "grid",
+    "grid of two or more",      "loop",
+    "loop around launches",     "local buffer",
+    "scratch buffer",           "condition",
+    "starts from identity",     "combines with memory",
+    "vector dimension",         "register tile",
+    "packed operand",           "staged transpose",
+    "part of a split reduction"};
+
 /// Walks the tree of a text. One object, so that the features need not be passed around.
 class AstFeatures {
 public:
@@ -292,18 +303,70 @@ void add_tokens(const std::string& text, std::set<std::string>& features) {
   if (text.find('#') != std::string::npos) features.insert("token #");
 }
 
-void add_nodes(const std::vector<tile::Node>& nodes, std::set<std::string>& features) {
-  for (const tile::Node& node : nodes) {
-    if (const auto* op = std::get_if<tile::Op>(&node)) {
-      features.insert(fmt::format("operation {}", kKindNames[static_cast<std::size_t>(op->kind)]));
-      if (op->combine)
-        features.insert(
-            fmt::format("combine {}", kCombineNames[static_cast<std::size_t>(*op->combine)]));
-    } else if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node)) {
-      add_nodes((*loop)->body, features);
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// Walks a tile program.
+class TileFeatures {
+public:
+  explicit TileFeatures(std::set<std::string>& features) : features_(features) {}
+
+  void run(const tile::Program& program) {
+    if (program.kernels.size() > 1) add("several kernels");
+    for (const kernel::Step& step : program.steps) {
+      if (std::holds_alternative<kernel::Loop>(step.node)) add("loop around launches");
+    }
+    for (const kernel::Argument& argument : program.arguments) {
+      if (argument.kind == kernel::Argument::Kind::Scratch) add("scratch buffer");
+    }
+    for (const tile::Kernel& kernel : program.kernels) {
+      if (!kernel.grid.empty()) add("grid");
+      if (kernel.grid.size() > 1) add("grid of two or more");
+      add_nodes(kernel.body);
     }
   }
-}
+
+private:
+  void add(const char* part) { features_.insert(fmt::format("tile {}", part)); }
+
+  void add_nodes(const std::vector<tile::Node>& nodes) {
+    for (const tile::Node& node : nodes) {
+      if (const auto* op = std::get_if<tile::Op>(&node)) {
+        add_op(*op);
+      } else if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node)) {
+        add("loop");
+        add_nodes((*loop)->body);
+      } else if (std::holds_alternative<tile::Local>(node)) {
+        add("local buffer");
+      }
+    }
+  }
+
+  void add_op(const tile::Op& op) {
+    features_.insert(fmt::format("operation {}", kKindNames[static_cast<std::size_t>(op.kind)]));
+    if (op.combine) {
+      features_.insert(
+          fmt::format("combine {}", kCombineNames[static_cast<std::size_t>(*op.combine)]));
+      add(op.from_identity ? "starts from identity" : "combines with memory");
+    }
+    if (!op.conditions.empty()) add("condition");
+    if (ends_with(op.label, "_part")) add("part of a split reduction");
+    // Selection names the buffers that it adds after their purpose.
+    const kernel::Buffer& target = *op.targets.front().buffer;
+    if (target.space == kernel::Space::Local) {
+      if (ends_with(target.name, "_v") || ends_with(target.name, "_r")) add("packed operand");
+      if (ends_with(target.name, "_t")) add("staged transpose");
+    }
+    if (!op.layout) return;
+    if (op.layout->vector_dim >= 0) add("vector dimension");
+    const auto& unroll = op.layout->unroll;
+    if (std::count_if(unroll.begin(), unroll.end(), [](int u) { return u > 1; }) > 0)
+      add("register tile");
+  }
+
+  std::set<std::string>& features_;
+};
 
 std::vector<std::string> list_features() {
   std::vector<std::string> list;
@@ -321,6 +384,8 @@ std::vector<std::string> list_features() {
     list.push_back(fmt::format("operation {}", kKindNames[static_cast<std::size_t>(kind)]));
   for (const char* combine : kCombineNames)
     list.push_back(fmt::format("combine {}", combine));
+  for (const char* part : kTileParts)
+    list.push_back(fmt::format("tile {}", part));
   return list;
 }
 
@@ -349,8 +414,7 @@ void add_typed_features(const lang::TypedDef& def, std::set<std::string>& featur
 }
 
 void add_tile_features(const tile::Program& program, std::set<std::string>& features) {
-  for (const tile::Kernel& kernel : program.kernels)
-    add_nodes(kernel.body, features);
+  TileFeatures(features).run(program);
 }
 
 std::string coverage_table(const std::map<std::string, long>& counts, long programs, double goal) {

@@ -80,7 +80,8 @@ std::string Writer::literal(Class wanted) {
   switch (wanted) {
   case Class::Float:
     return r.pick<const char*>({"0.5", "2.0", "1.", ".25", "1.5", "-0.75", "3.0", "1e-1", "2.5E+0",
-                                "0.1", "-1.25", "1e2", "0.0", "4.0e-2", "-2.0"});
+                                "0.1", "-1.25", "1e2", "0.0", "4.0e-2", "-2.0", "0.3333333433",
+                                "1.4142135623730951"});
   case Class::Integer:
     if (r.percent(12)) return r.pick<const char*>({"0x1F", "0x10", "0xff", "0x7"});
     return std::to_string(r.pick<std::int64_t>({0, 1, 1, 2, 2, 3, 4, 5, 7, -1, -3, 11, 100}));
@@ -173,7 +174,7 @@ std::string Writer::builtin(int depth) {
 }
 
 std::string Writer::float_node(int depth) {
-  switch (r.weighted({34, 8, 30, 8, 4, 9, 7, 3, 3, 6})) {
+  switch (r.weighted({34, 8, 30, 8, 4, 9, 7, 3, 5, 6})) {
   case 0: {
     const char* op = r.pick<const char*>({"+", "-", "*", "*"});
     const std::string a = expr(Class::Float, depth);
@@ -283,7 +284,7 @@ std::string Writer::integer_node(int depth) {
 }
 
 std::string Writer::bool_node(int depth) {
-  switch (r.weighted({34, 20, 14, 6, 6, 4, 5, 5, 6})) {
+  switch (r.weighted({32, 20, 14, 6, 6, 4, 5, 8, 6})) {
   case 0:
     return fmt::format("{} {} {}", operand(Class::Integer, depth),
                        r.pick<const char*>({"<", "<=", ">", ">=", "==", "!="}),

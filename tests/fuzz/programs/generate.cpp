@@ -18,11 +18,11 @@ using Recipe = void (*)(State&, Random&);
 
 Recipe pick_recipe(Random& r) {
   static constexpr Recipe kRecipes[] = {
-      write_assign,     write_reduce,      write_contract,  write_arg,        write_update,
-      write_functions,  write_scatter,     write_gather,    write_copy,       write_staged,
-      write_concat,     write_constant,    write_normalise, write_recurrence, write_time_steps,
-      write_nested_for, write_for_updates, write_call};
-  return kRecipes[r.weighted({22, 22, 16, 8, 14, 11, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6})];
+      write_assign,     write_reduce,      write_contract,  write_arg,           write_update,
+      write_functions,  write_scatter,     write_gather,    write_copy,          write_staged,
+      write_concat,     write_constant,    write_normalise, write_recurrence,    write_time_steps,
+      write_nested_for, write_for_updates, write_call,      write_large_product, write_transpose};
+  return kRecipes[r.weighted({22, 22, 16, 8, 14, 19, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6, 8, 4})];
 }
 
 /// What the front end found out about the tensors replaces what the draft assumed.
@@ -57,7 +57,16 @@ MappingOptions random_options(Random& r) {
   return options;
 }
 
-void choose_options(Case& experiment, Random& r) {
+void choose_options(const State& s, Case& experiment, Random& r) {
+  if (s.whole_tiles && r.percent(80)) {
+    MappingOptions options = random_options(r);
+    options.tile.clear();
+    options.tasks = 1;
+    options.stage = true;
+    if (options.vector_bits == 1) options.vector_bits = 0;
+    experiment.options.push_back(options);
+    return;
+  }
   const std::size_t kind = r.weighted({25, 15, 60});
   if (kind == 0) experiment.options.emplace_back();
   if (kind == 1) experiment.options.push_back(named_options("naive").value());
@@ -135,9 +144,10 @@ Generated generate(std::uint64_t seed) {
   Case& experiment = result.experiment;
   experiment = s.to_case();
   choose_views(s, experiment, r);
-  choose_options(experiment, r);
+  choose_options(s, experiment, r);
   experiment.inputs = r.next() % 1000000;
   experiment.integer_inputs = r.percent(45);
+  experiment.extreme_inputs = r.percent(20);
   experiment.wild_indices = r.percent(20);
   return result;
 }

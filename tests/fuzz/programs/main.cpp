@@ -58,7 +58,7 @@ constexpr int kMostFailures = 10;  ///< later ones are counted, not shrunk
 
 struct Totals {
   long programs = 0;  ///< seeds
-  long run = 0, exact = 0, option_sets = 0, refused_option_sets = 0;
+  long run = 0, exact = 0, reread = 0, beside_a_step = 0, option_sets = 0, refused_option_sets = 0;
   long rejected_text = 0, rejected_mapping = 0, too_large = 0, empty = 0, failed = 0;
   long drafts = 0, rejected_drafts = 0;
   std::map<std::string, long> features;
@@ -76,6 +76,8 @@ void count(const Record& record, Totals& totals) {
   totals.option_sets += outcome.mapped;
   totals.refused_option_sets += outcome.refused;
   totals.exact += outcome.exact ? 1 : 0;
+  totals.reread += outcome.reread ? 1 : 0;
+  totals.beside_a_step += outcome.beside_a_step ? 1 : 0;
   switch (outcome.verdict) {
   case Verdict::Passed: ++totals.run; break;
   case Verdict::RejectedText: ++totals.rejected_text; break;
@@ -134,10 +136,12 @@ int run(const Flags& flags) {
     return flags.seconds == 0 || elapsed() < flags.seconds;
   });
   const long with_program = totals.programs - totals.empty;
-  fmt::print("{} programs in {:.1f} s: {} run ({} compared exactly), {} rejected by the front end, "
-             "{} not mapped, {} too large, {} without an accepted statement, {} failed\n",
-             totals.programs, elapsed(), totals.run, totals.exact, totals.rejected_text,
-             totals.rejected_mapping, totals.too_large, totals.empty, totals.failed);
+  fmt::print(
+      "{} programs in {:.1f} s: {} run ({} compared exactly, {} beside a step, {} again from "
+      "their texts), {} rejected by the front end, "
+      "{} not mapped, {} too large, {} without an accepted statement, {} failed\n",
+      totals.programs, elapsed(), totals.run, totals.exact, totals.beside_a_step, totals.reread,
+      totals.rejected_text, totals.rejected_mapping, totals.too_large, totals.empty, totals.failed);
   fmt::print("{} option sets run, {} refused; statements drafted {}, rejected {} ({:.1f} %)\n",
              totals.option_sets, totals.refused_option_sets, totals.drafts, totals.rejected_drafts,
              totals.drafts == 0 ? 0.0

@@ -117,9 +117,10 @@ int writable(State& s, Random& r, bool in_place) {
 }
 
 void add_reduction(Random& r, Writer& w, int count, std::int64_t limit) {
-  for (int i = 0; i < count; ++i)
-    w.add_var(0, w.extent(), false);
-  (void)r;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t begin = r.percent(8) ? r.between(-2, 3) : 0;
+    w.add_var(begin, begin + w.extent(r.percent(80)), false);
+  }
   w.shrink_to(limit);
 }
 

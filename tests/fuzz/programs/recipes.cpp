@@ -47,16 +47,20 @@ void make_triangle(Random& r, Writer& w) {
 }
 
 std::string reduction_operator(Random& r, Class of, bool fresh) {
-  std::string op = of == Class::Bool
-                       ? r.pick<const char*>({"+=", "min=", "max="})
-                       : r.pick<const char*>({"+=", "+=", "+=", "min=", "max=", "*="});
+  std::string op = of == Class::Bool ? r.pick<const char*>({"+=", "min=", "max="})
+                   : fresh           ? r.pick<const char*>({"+=", "+=", "+=", "min=", "max=", "*="})
+                           : r.pick<const char*>({"+=", "+=", "min=", "max=", "*=", "*="});
   return fresh ? op + "!" : op;
 }
 
 /// A product that overflows depends on the order of its factors (infinity times zero), which is
-/// free; so factors of long products stay small.
+/// free; so factors of long products stay small. Products of integers wrap, unless they are
+/// accumulated onto a float.
 std::string tame_factor(Random& r, const std::string& op, Class of, const std::string& value) {
-  if (of != Class::Float || op[0] != '*') return value;
+  if (op[0] != '*' || of == Class::Bool) return value;
+  if (of == Class::Integer) {
+    return op == "*=" ? fmt::format("max(min({}, 1), -1)", value) : value;
+  }
   return fmt::format("max(min({}, {}), -1.0)", value, r.pick<const char*>({"1.0", "0.9"}));
 }
 
@@ -148,6 +152,8 @@ void write_arg(State& s, Random& r) {
                                 }(),
                                 w.type_of_class(of))
                           : w.expr(of, any_depth(r));
+  if (of == Class::Float && r.percent(15))
+    value = fmt::format("({0} > {1} ? nan : {0})", value, r.pick<const char*>({"0.5", "1.5"}));
   s.body.push_back(w.finish(w.left(left.tensor, left.subscripts),
                             r.percent(50) ? "argmin=!" : "argmax=!", value));
   declare(s, r, w, left, DType::Int32, false);
@@ -194,7 +200,7 @@ void write_functions(State& s, Random& r) {
   Writer w(s, r);
   const Left left = new_left(s, r, w, static_cast<int>(r.between(1, 2)), 1500);
   std::string value;
-  for (std::int64_t i = r.between(3, 5); i > 0; --i) {
+  for (std::int64_t i = r.between(4, 6); i > 0; --i) {
     const std::string operation = value.empty() ? "" : r.percent(60) ? " + " : " - ";
     if (r.percent(72)) {
       value += operation + w.builtin(0);

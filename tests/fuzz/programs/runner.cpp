@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "cases/exactness.h"
 #include "cases/placed_tensor.h"
 #include "coverage.h"
 #include "random.h"
+#include "tc/compiler/executor_impl.h"
 #include "tc/compiler/pipeline.h"
 #include "tc/compiler/random_inputs.h"
 #include "tc/compiler/verify.h"
@@ -72,6 +75,40 @@ void make_wild(HostTensor& tensor, Random& random) {
   tensor = compiler::from_value(value);
 }
 
+/// Some value of the def is a float.
+bool has_floats(const lang::TypedDef& def) {
+  bool found = std::any_of(def.tensors.begin(), def.tensors.end(),
+                           [](const lang::Tensor& tensor) { return is_float(tensor.type); });
+  for (const lang::StatementInContext& context : lang::statements(def)) {
+    lang::walk(context.statement->value,
+               [&](const lang::Expr& expr) { found = found || is_float(expr.type); });
+  }
+  return found;
+}
+
+/// Values at the ends of the types, in some places. Wide integers only where none becomes a float:
+/// differences of large numbers would be all rounding. Infinities of one sign, so that sums do not
+/// depend on their order.
+void make_extreme(HostTensor& tensor, bool wide, Random& random) {
+  const DType type = tensor.meta().type;
+  if (type == DType::Bool || (is_integer(type) && bits(type) > 16 && !wide)) return;
+  lang::Value value = compiler::to_value(tensor);
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (double& slot : value.real) {
+    if (!random.percent(5)) continue;
+    slot = round_to(type, random.pick<double>({std::numeric_limits<double>::quiet_NaN(), infinity,
+                                               1e-40, -1e-7, 0.0, 100.0}));
+  }
+  const std::int64_t least = is_float(type) ? 0 : min_value(type);
+  const auto greatest = is_float(type) ? 0 : static_cast<std::int64_t>(max_value(type));
+  for (std::int64_t& slot : value.integer) {
+    if (random.percent(15))
+      slot =
+          random.pick<std::int64_t>({least, greatest, greatest / 2 + 1, greatest - 3, least / 2});
+  }
+  tensor = compiler::from_value(value);
+}
+
 struct Data {
   std::vector<HostTensor> inputs;
   std::map<int, HostTensor> initial;  ///< by output position
@@ -83,7 +120,9 @@ Data make_data(const Case& experiment, const compiler::FrontEnd& front) {
       experiment.integer_inputs ? compiler::InputKind::Integer : compiler::InputKind::Normal;
   data.inputs = compiler::random_inputs(front.specialised, experiment.inputs, kind);
   Random random(experiment.inputs);
+  const bool wide = !has_floats(front.specialised);
   for (std::size_t i = 0; i < data.inputs.size(); ++i) {
+    if (experiment.extreme_inputs) make_extreme(data.inputs[i], wide, random);
     if (experiment.wild_indices) make_wild(data.inputs[i], random);
     // Elements that share memory have one value.
     PlacedTensor placed(front.inputs[i], 0);
@@ -150,9 +189,10 @@ Placed place(const Case& experiment, const compiler::FrontEnd& front, const Data
   return placed;
 }
 
-std::optional<Broken> run_and_compare(const Case& experiment, const compiler::FrontEnd& front,
-                                      const Executor& executor, const Data& data,
-                                      compiler::Exactness exactness) {
+/// Results of one run between guard zones.
+Result<std::vector<HostTensor>, Broken> run_guarded(const Case& experiment,
+                                                    const compiler::FrontEnd& front,
+                                                    const Executor& executor, const Data& data) {
   const Placed placed = place(experiment, front, data);
   if (const auto failure =
           executor.run(Placed::views(placed.inputs), Placed::views(placed.outputs)))
@@ -173,18 +213,99 @@ std::optional<Broken> run_and_compare(const Case& experiment, const compiler::Fr
     if (!in_place && placed.inputs[i]->changed())
       return Broken{"guard", fmt::format("input {} was written", i)};
   }
-  const compiler::Comparison comparison = compiler::compare_with_interpreter(
-      front.specialised, data.inputs, data.initial, results, exactness);
-  if (!comparison.ok) return Broken{"mismatch", comparison.message};
-  return std::nullopt;
+  return results;
+}
+
+/// `beside_a_step` tells whether only the shifted runs of the interpreter explain the results.
+struct Compared {
+  std::optional<Broken> broken;
+  bool beside_a_step = false;
+};
+
+Compared compare(const compiler::FrontEnd& front, const Data& data,
+                 const std::vector<HostTensor>& results, compiler::Exactness exactness) {
+  compiler::Reference reference =
+      compiler::interpret_reference(front.specialised, data.inputs, data.initial);
+  compiler::Comparison comparison =
+      compiler::compare(front.specialised, reference, results, exactness);
+  if (comparison.ok) return {};
+  if (exactness == compiler::Exactness::Rounded) {
+    reference.shifted = compiler::interpret_shifted(front.specialised, data.inputs, data.initial);
+    comparison = compiler::compare(front.specialised, reference, results, exactness);
+    if (comparison.ok) return {std::nullopt, true};
+  }
+  return {Broken{"mismatch", comparison.message}, false};
 }
 
 std::string failure_text(const Failure& failure) {
   return failure.message.empty() ? "no reason given" : failure.message;
 }
 
+/// Machine code of a plan that was read from text, in an executor like the one that compile() gave.
+Result<Executor, Broken> load_reread(const compiler::FrontEnd& front, const kernel::Plan& plan,
+                                     const MappingOptions& options, const Target& target) {
+  const std::shared_ptr<const compiler::Backend> backend = compiler::cpu_backend();
+  const auto stored = backend->build(plan, options, target,
+                                     [](compiler::Stage, const std::function<std::string()>&) {});
+  if (!stored) return Broken{"texts run", failure_text(stored.error())};
+  const auto code = backend->load(*stored);
+  if (!code) return Broken{"texts run", failure_text(code.error())};
+  if (*code == nullptr) return Broken{"texts run", "freshly generated code does not load"};
+  auto impl = std::make_shared<Executor::Impl>();
+  impl->name = plan.name;
+  impl->inputs = front.inputs;
+  impl->outputs = front.outputs;
+  const lang::TypedDef& def = front.specialised;
+  for (const lang::Tensor& tensor : def.tensors) {
+    if (tensor.is_param) impl->input_names.push_back(tensor.name);
+  }
+  for (lang::TensorId id : def.outputs) {
+    const lang::Tensor& tensor = def.tensors[static_cast<std::size_t>(id)];
+    impl->output_roles.push_back({tensor.name, tensor.is_param ? tensor.param_position : -1});
+  }
+  impl->options = options;
+  impl->target = target;
+  impl->code = *code;
+  impl->backend = backend;
+  return Executor(std::move(impl));
+}
+
+bool same_bytes(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
+  for (std::size_t o = 0; o < a.size(); ++o) {
+    if (a[o].bytes() != b[o].bytes() || std::memcmp(a[o].data(), b[o].data(), a[o].bytes()) != 0)
+      return false;
+  }
+  return true;
+}
+
+/// The option set whose stages went through text, and the plan that came back.
+struct Reread {
+  int options = -1;
+  std::optional<kernel::Plan> plan;
+};
+
+/// Runs what came back from text; `direct` are the results of what never was text. With option
+/// deterministic every bit must agree, else both must be right.
+std::optional<Broken> run_reread(const Case& experiment, const compiler::FrontEnd& front,
+                                 const Reread& reread, const Target& target, const Data& data,
+                                 const std::vector<HostTensor>& direct,
+                                 compiler::Exactness exactness) {
+  const MappingOptions& options = experiment.options[static_cast<std::size_t>(reread.options)];
+  const auto executor = load_reread(front, *reread.plan, options, target);
+  if (!executor) return executor.error();
+  const auto results = run_guarded(experiment, front, *executor, data);
+  if (!results) return Broken{"texts run", results.error().message};
+  if (same_bytes(direct, *results)) return std::nullopt;
+  if (options.deterministic)
+    return Broken{"texts run", "the tile program and kernels that were read from text give other "
+                               "results than those that never were text"};
+  const Compared compared = compare(front, data, *results, exactness);
+  if (compared.broken) return Broken{"texts run", compared.broken->message};
+  return std::nullopt;
+}
+
 Outcome run_options(Outcome outcome, const Case& experiment, const compiler::FrontEnd& front,
-                    const Metadata& metadata, const Target& target) {
+                    const Metadata& metadata, const Target& target, const Reread& reread) {
   const Data data = make_data(experiment, front);
   outcome.exact = experiment.integer_inputs && is_exact(front.specialised, data);
   const auto exactness = outcome.exact ? compiler::Exactness::Exact : compiler::Exactness::Rounded;
@@ -201,8 +322,19 @@ Outcome run_options(Outcome outcome, const Case& experiment, const compiler::Fro
       ++outcome.refused;
       continue;
     }
-    if (auto problem = run_and_compare(experiment, front, *executor, data, exactness))
-      return failed(outcome, problem->property, problem->message, position);
+    const auto results = run_guarded(experiment, front, *executor, data);
+    if (!results)
+      return failed(outcome, results.error().property, results.error().message, position);
+    const Compared compared = compare(front, data, *results, exactness);
+    if (compared.broken)
+      return failed(outcome, compared.broken->property, compared.broken->message, position);
+    outcome.beside_a_step = outcome.beside_a_step || compared.beside_a_step;
+    if (position == reread.options) {
+      if (const auto problem =
+              run_reread(experiment, front, reread, target, data, *results, exactness))
+        return failed(outcome, problem->property, problem->message, position);
+      outcome.reread = true;
+    }
     ++outcome.mapped;
   }
   if (outcome.mapped == 0) outcome.verdict = Verdict::RejectedMapping;
@@ -245,10 +377,16 @@ Outcome run_checked(const Case& experiment) {
   const Target target = runtime::cpu::host_target();
   if (const auto problem = check_source(experiment.text, program, experiment.def))
     return failed(outcome, problem->property, problem->message);
-  if (const auto problem =
-          check_stages(*front, experiment.options.front(), target, outcome.features))
-    return failed(outcome, problem->property, problem->message, 0);
-  return run_options(std::move(outcome), experiment, *front, *metadata, target);
+  Reread reread;
+  while (!reread.plan && ++reread.options < static_cast<int>(experiment.options.size())) {
+    StageTexts texts =
+        check_stages(*front, experiment.options[static_cast<std::size_t>(reread.options)], target,
+                     outcome.features);
+    if (texts.broken)
+      return failed(outcome, texts.broken->property, texts.broken->message, reread.options);
+    reread.plan = std::move(texts.reread);
+  }
+  return run_options(std::move(outcome), experiment, *front, *metadata, target, reread);
 }
 
 }  // namespace

@@ -26,15 +26,18 @@ struct Outcome {
   int failed_options = -1;         ///< position of the option set at fault, -1: none in particular
   int mapped = 0;                  ///< option sets that ran
   int refused = 0;                 ///< option sets that could not be mapped
+  bool beside_a_step = false;      ///< compared with the help of compiler::interpret_shifted()
   bool exact = false;              ///< results were compared bit for bit
+  bool reread = false;             ///< the tile program and kernels ran after printing and parsing
   std::set<std::string> features;  ///< what the program and its tile programs contain
 };
 
 /// Largest number of statement instances of an experiment; bounds the interpreter's time.
-inline constexpr std::int64_t kMaxPoints = 60'000;
+inline constexpr std::int64_t kMaxPoints = 250'000;
 
 /// Compiles the case under each of its option sets, runs it between guard zones, and compares with
-/// the interpreter; checks the texts of every stage under the first option set. Throws nothing.
+/// the interpreter; checks the texts of every stage under the first option set that can be mapped,
+/// and runs what they hold. Throws nothing.
 Outcome run_case(const Case& experiment);
 
 /// Whether front end and proofs accept the text, and what it then is.

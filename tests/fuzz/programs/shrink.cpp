@@ -145,8 +145,11 @@ private:
   bool late() const { return Clock::now() >= end_; }
 
   bool still_fails(const Case& candidate) {
-    constexpr int kSeconds = 60;
-    const Outcome outcome = run_isolated(candidate, kSeconds);
+    constexpr std::int64_t kSeconds = 60;
+    const std::int64_t left =
+        std::chrono::duration_cast<std::chrono::seconds>(end_ - Clock::now()).count();
+    const Outcome outcome =
+        run_isolated(candidate, static_cast<int>(std::clamp<std::int64_t>(left, 1, kSeconds)));
     return outcome.verdict == Verdict::Failed && outcome.property == property_;
   }
 
@@ -305,6 +308,11 @@ private:
     for (const std::string& name : names) {
       Case candidate = best_;
       candidate.views.erase(name);
+      progress = accept(candidate) || progress;
+    }
+    if (best_.extreme_inputs) {
+      Case candidate = best_;
+      candidate.extreme_inputs = false;
       progress = accept(candidate) || progress;
     }
     if (best_.wild_indices) {

@@ -8,7 +8,7 @@
 namespace tc::fuzz {
 
 std::int64_t Writer::extent(bool may_be_empty) {
-  if (may_be_empty && r.percent(1)) return 0;
+  if (may_be_empty && r.percent(2)) return 0;
   if (!s.sizes.empty() && r.percent(55)) {
     const std::int64_t known = r.pick(s.sizes).second;
     if (known > 0) return known;

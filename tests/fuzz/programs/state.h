@@ -46,7 +46,9 @@ struct State {
   std::vector<std::string> helpers;       ///< texts of other defs
   int names = 0;                          ///< names given so far
   bool may_have_params = true;
-  bool is_helper = false;  ///< will be called: nothing in place, nothing accumulated onto
+  bool has_large = false;    ///< holds a product of many points
+  bool whole_tiles = false;  ///< shows most when it is not cut into small tiles
+  bool is_helper = false;    ///< will be called: nothing in place, nothing accumulated onto
 
   std::string fresh(const char* prefix) { return prefix + std::to_string(names++); }
   TensorInfo* find(const std::string& tensor);

@@ -72,33 +72,37 @@ Broken broken(std::string property, std::string message) {
   return {std::move(property), std::move(message)};
 }
 
-std::optional<Broken> check_plan_text(const std::string& text) {
-  const auto parsed = kernel::parse_plan(text);
+StageTexts failed(std::string property, std::string message) {
+  return {broken(std::move(property), std::move(message)), std::nullopt};
+}
+
+StageTexts check_plan_text(const std::string& text) {
+  auto parsed = kernel::parse_plan(text);
   if (!parsed) {
-    return broken("kernel text",
+    return failed("kernel text",
                   fmt::format("line {}: {}", parsed.error().line, parsed.error().message));
   }
   const std::string again = kernel::print(*parsed);
-  if (again != text) return broken("kernel text", first_difference(text, again));
-  return std::nullopt;
+  if (again != text) return failed("kernel text", first_difference(text, again));
+  return {std::nullopt, std::move(*parsed)};
 }
 
-std::optional<Broken> check_tile_text(const std::string& tile_text, const std::string& plan_text,
-                                      const MappingOptions& options, const Target& target,
-                                      std::set<std::string>& features) {
+StageTexts check_tile_text(const std::string& tile_text, const std::string& plan_text,
+                           const MappingOptions& options, const Target& target,
+                           std::set<std::string>& features) {
   const auto parsed = tile::parse(tile_text);
   if (!parsed) {
-    return broken("tile text",
+    return failed("tile text",
                   fmt::format("line {}: {}", parsed.error().line, parsed.error().message));
   }
   add_tile_features(*parsed, features);
   const std::string again = tile::print(*parsed);
-  if (again != tile_text) return broken("tile text", first_difference(tile_text, again));
+  if (again != tile_text) return failed("tile text", first_difference(tile_text, again));
   const auto plan = lower::cpu::lower(*parsed, options, target);
-  if (!plan) return broken("tile text lowers", plan.error().to_string());
+  if (!plan) return failed("tile text lowers", plan.error().to_string());
   const std::string lowered = kernel::print(*plan);
-  if (lowered != plan_text) return broken("tile text lowers", first_difference(plan_text, lowered));
-  return std::nullopt;
+  if (lowered != plan_text) return failed("tile text lowers", first_difference(plan_text, lowered));
+  return check_plan_text(lowered);
 }
 
 }  // namespace
@@ -126,30 +130,27 @@ std::optional<Broken> check_source(const std::string& text, const lang::ast::Pro
   return std::nullopt;
 }
 
-std::optional<Broken> check_stages(const compiler::FrontEnd& front, const MappingOptions& options,
-                                   const Target& target, std::set<std::string>& features) {
+StageTexts check_stages(const compiler::FrontEnd& front, const MappingOptions& options,
+                        const Target& target, std::set<std::string>& features) {
   std::map<compiler::Stage, std::string> texts;
   const compiler::StageObserver keep = [&](compiler::Stage stage,
                                            const std::function<std::string()>& text) {
     texts[stage] = text();
   };
   const auto program = compiler::make_tile_program(front, options, target, keep);
-  if (!program) return std::nullopt;
+  if (!program) return {};
   // Reading a schedule verifies it first.
   const std::string schedule = texts[compiler::Stage::Schedule];
   const auto again = compiler::make_tile_program(front, options, target, keep, schedule);
-  if (!again) return broken("schedule text", again.error().message + "\n" + schedule);
+  if (!again) return failed("schedule text", again.error().message + "\n" + schedule);
   const std::string first_text = tile::print(*program);
   const std::string second_text = tile::print(*again);
   if (first_text != second_text)
-    return broken("schedule text", first_difference(first_text, second_text));
+    return failed("schedule text", first_difference(first_text, second_text));
   const auto plan = compiler::make_plan(*program, options, target, keep);
-  if (!plan) return std::nullopt;
+  if (!plan) return {};
   const std::string plan_text = kernel::print(*plan);
-  if (auto problem =
-          check_tile_text(texts[compiler::Stage::Tile], plan_text, options, target, features))
-    return problem;
-  return check_plan_text(plan_text);
+  return check_tile_text(texts[compiler::Stage::Tile], plan_text, options, target, features);
 }
 
 }  // namespace tc::fuzz

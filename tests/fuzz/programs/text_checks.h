@@ -22,10 +22,18 @@ struct Broken {
 std::optional<Broken> check_source(const std::string& text, const lang::ast::Program& program,
                                    const std::string& def);
 
+/// What the texts of the stages showed.
+struct StageTexts {
+  std::optional<Broken> broken;
+  /// The plan after a journey through text: the tile program was printed, parsed and lowered, and
+  /// the kernels that gives were printed and parsed. None when the options cannot be mapped.
+  std::optional<kernel::Plan> reread;
+};
+
 /// The schedule verifies and reads back; the tile program prints, parses, lowers to the same
 /// kernels; the kernel plan reads back. `features` gets what the tile program contains. Mapping
 /// refusals are not failures.
-std::optional<Broken> check_stages(const compiler::FrontEnd& front, const MappingOptions& options,
-                                   const Target& target, std::set<std::string>& features);
+StageTexts check_stages(const compiler::FrontEnd& front, const MappingOptions& options,
+                        const Target& target, std::set<std::string>& features);
 
 }  // namespace tc::fuzz

@@ -62,6 +62,8 @@ std::string encode(const Record& record) {
   put(out, outcome.mapped);
   put(out, outcome.refused);
   put(out, outcome.exact ? 1 : 0);
+  put(out, outcome.reread ? 1 : 0);
+  put(out, outcome.beside_a_step ? 1 : 0);
   for (const std::string& feature : outcome.features)
     put(out, feature);
   return out;
@@ -83,6 +85,8 @@ Record decode(std::string in) {
   outcome.mapped = static_cast<int>(take_number(in));
   outcome.refused = static_cast<int>(take_number(in));
   outcome.exact = take_number(in) != 0;
+  outcome.reread = take_number(in) != 0;
+  outcome.beside_a_step = take_number(in) != 0;
   while (auto feature = take(in))
     outcome.features.insert(*feature);
   return record;
@@ -231,7 +235,7 @@ private:
     for (std::size_t i = 0; i < live.size(); ++i) {
       if ((polls[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) receive(*live[i]);
       if (live[i]->fd >= 0 && !live[i]->idle() &&
-          Clock::now() - live[i]->since > std::chrono::seconds(seconds_)) {
+          Clock::now() - std::max(live[i]->since, reported_at_) > std::chrono::seconds(seconds_)) {
         ::kill(live[i]->pid, SIGKILL);
         (void)reap(*live[i]);
         finish(*live[i], died(live[i]->seeds[live[i]->done], "hang",
@@ -259,6 +263,7 @@ private:
       waiting_.erase(waiting_.begin());
       ++reported_;
       stopped_ = !report_(ready);
+      reported_at_ = Clock::now();
     }
   }
 
@@ -271,6 +276,8 @@ private:
   }
 
   std::uint64_t next_, end_, reported_;
+  /// Workers are not listened to while a failure is shrunk; that time does not count as theirs.
+  Clock::time_point reported_at_;
   int seconds_;
   const std::function<bool(const Record&)>& report_;
   std::map<std::uint64_t, Record> waiting_;

@@ -196,6 +196,65 @@ TEST(Math, IntegersKeepOrConvert) {
   EXPECT_FLOAT_EQ(f[1], std::exp(1.0f));
 }
 
+/// Z<n>[...] = T(f(float32(X[...]), constant...)) for every builtin, with `lanes` lanes.
+std::string storage_kernel(const std::string& type, int lanes) {
+  const std::string index = lanes == 1 ? "i" : fmt::format("ramp(i, 1, {})", lanes);
+  const std::string wide = type == "float64" ? "float64" : "float32";
+  std::string buffers = fmt::format("  buffer X {}[64] align 8\n", type), body;
+  int n = 0;
+  for (const auto& f : math::scalar_functions()) {
+    for (const char* other : {"0.0", "1.0", "X"}) {
+      if (f.arity == 1 && other[0] != 'X') continue;
+      const std::string read = fmt::format("X[{}]", index);
+      std::string literal = wide == "float64" ? other : std::string(other) + "f";
+      if (lanes > 1) literal = fmt::format("broadcast({}, {})", literal, lanes);
+      std::string args = read;
+      for (int a = 1; a < f.arity; ++a)
+        args += ", " + (other[0] == 'X' ? read : literal);
+      const char* result = f.returns_bool ? "bool" : type.c_str();
+      buffers += fmt::format("  buffer Z{} {}[64] align 8 writable\n", n, result);
+      body += fmt::format("    Z{}[{}] = {}{}({})\n", n++, index, f.name,
+                          f.returns_bool ? "<bool>" : "", args);
+    }
+  }
+  return fmt::format("kernel m {{\n{}  for i in 0:64 step {} {{\n{}  }}\n}}\n", buffers, lanes,
+                     body);
+}
+
+TEST(Math, NoBuiltinOfAnyStorageTypeLeavesAnUnknownSymbol) {
+  for (const auto& target : runnable_targets()) {
+    for (const char* type :
+         {"float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float32", "float64"}) {
+      for (const int lanes : {1, 8}) {
+        const auto object = codegen::native::emit(
+            single_launch(parse_kernel(storage_kernel(type, lanes))), target, {});
+        ASSERT_TRUE(object.has_value()) << type;
+        const auto module = runtime::cpu::Module::load(*object, {"m"});
+        EXPECT_TRUE(module.has_value()) << type << " x " << lanes << " " << target.arch << ": "
+                                        << (module ? "" : module.error().to_string());
+      }
+    }
+  }
+}
+
+TEST(Math, SelectionsOfFloat16StayVectors) {
+  const std::string text =
+      "kernel m {\n  buffer X float16[64] align 64\n  buffer Z float16[64] align 64 writable\n"
+      "  for i in 0:64 step 8 {\n    Z[ramp(i, 1, 8)] = fmax(X[ramp(i, 1, 8)], broadcast(0.0f, "
+      "8))\n"
+      "  }\n}\n";
+  const std::string ir = emit_text(text, codegen::native::Output::LlvmText);
+  EXPECT_NE(ir.find("fpext <8 x half>"), std::string::npos) << ir;
+  EXPECT_EQ(ir.find("fcmp ogt <8 x half>"), std::string::npos) << ir;
+  EXPECT_EQ(ir.find("tc.extend_half"), std::string::npos) << ir;
+  const std::uint16_t x[64] = {0xbc00, 0x3c00, 0x7e00, 0xfc00, 0x7c00, 0x0001, 0x8001, 0x0000};
+  std::uint16_t z[64];
+  Jit(text).run(x, z);
+  const std::uint16_t expected[8] = {0, 0x3c00, 0, 0, 0x7c00, 0x0001, 0, 0};
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(z[i], expected[i]) << i;
+}
+
 TEST(Math, UnknownBuiltinIsRejected) {
   auto plan = single_launch(parse_kernel(call_kernel("frobnicate", "float32", 1, 8, 8)));
   auto result = codegen::native::emit(plan, runtime::cpu::host_target(), {});

@@ -88,6 +88,41 @@ TEST(Verification, BoundsFollowTheTypes) {
   EXPECT_FALSE(compare_run(integers, tensor(DType::Int32, {5}), tensor(DType::Int32, {6})).ok);
 }
 
+/// As compare_run(), with shifted runs.
+bool is_explained(const std::string& text, const HostTensor& input, const HostTensor& result) {
+  const auto front = front_end(SourceBuffer("<text>", text), "", {{input.meta()}, {}, {}, {}});
+  EXPECT_TRUE(front.has_value()) << front.error().message;
+  Reference reference = interpret_reference(front->specialised, {input}, {});
+  reference.shifted = interpret_shifted(front->specialised, {input}, {});
+  return compare(front->specialised, reference, {result}, Exactness::Rounded).ok;
+}
+
+TEST(Verification, ShiftedRunsExplainOnlyWhatIsBesideAStep) {
+  // exp(log 3) is 3 but for rounding; exp(1) is far from any integer.
+  const char* wide = "def f(float(N) x) -> (int32(N) y) { y(i) = int32(exp(x(i))) }";
+  const HostTensor x = tensor(DType::Float32, {std::log(3.0F), 1});
+  EXPECT_TRUE(is_explained(wide, x, tensor(DType::Int32, {2, 2})));
+  EXPECT_TRUE(is_explained(wide, x, tensor(DType::Int32, {3, 2})));
+  EXPECT_FALSE(is_explained(wide, x, tensor(DType::Int32, {4, 2})));
+  EXPECT_FALSE(is_explained(wide, x, tensor(DType::Int32, {3, 3})));
+  EXPECT_FALSE(compare_run(wide, x, tensor(DType::Int32, {4, 2})).ok);
+
+  const char* narrow = "def f(float(N) x) -> (uint8(N) y) { y(i) = uint8(exp(x(i))) }";
+  EXPECT_TRUE(is_explained(narrow, x, tensor(DType::UInt8, {2, 2})));
+  EXPECT_FALSE(is_explained(narrow, x, tensor(DType::UInt8, {3, 3})));
+
+  const char* floating = "def f(float(N) x) -> (y) { y(i) = floor(exp(x(i))) }";
+  EXPECT_TRUE(is_explained(floating, x, tensor(DType::Float32, {2, 2})));
+  EXPECT_TRUE(is_explained(floating, x, tensor(DType::Float32, {3, 2})));
+  EXPECT_FALSE(is_explained(floating, x, tensor(DType::Float32, {3, 2.5})));
+  EXPECT_FALSE(is_explained(floating, x, tensor(DType::Float32, {1, 2})));
+
+  // Exactly rounded operations are not shifted.
+  const char* exact = "def f(float(N) x) -> (y) { y(i) = floor(sqrt(x(i))) }";
+  EXPECT_FALSE(
+      is_explained(exact, tensor(DType::Float32, {9, 16}), tensor(DType::Float32, {2, 4})));
+}
+
 TEST(Verification, ShapeAndTypeBelongToTheResult) {
   EXPECT_FALSE(
       compare_run(kCopy, tensor(DType::Float32, {1, 2}), tensor(DType::Float32, {1, 2, 3})).ok);

@@ -266,6 +266,17 @@ const ProofCase kRefuted[] = {
      {{"N", 5}, {"M", 5}},
      "E0411",
      "at i = 4 subscript 0 is 5"},
+    {"scatter outside in the dimension that is not gathered",
+     "def f(float(N) x, int32(N) I) -> (float(4,8) y) { y(I(i),j) +=! x(i) where j in 0:19 }",
+     {{"N", 5}},
+     "E0411",
+     "subscript 1 is 8"},
+    {"scatter outside of what an earlier statement wrote",
+     "def f(float(N) x, int32(N) I) -> (y) { y(i,j) = 0.0 where i in 0:N, j in 0:4\n y(I(i),j) += "
+     "x(i) where j in 1:5 }",
+     {{"N", 5}},
+     "E0411",
+     "subscript 1 is 4"},
     {"read of what is not written",
      "def f(float(N) x) -> (y) { t(i,j) = x(j) where i in 0:N, j in 0:i+1\n y(i) +=! t(i,j) where "
      "j in 0:i+2, i in 0:N-1 }",
