@@ -2,7 +2,7 @@
 """Compile times of the suite for a CUDA device: cold, from the cache on disk, from the cache in memory.
 
 usage: python3 bench/gpu_compile_times.py [--library build-static/lib/libtc.so] [--target cuda:0 | cuda-sm_90a]
-Cold: text to loaded-to-be cubin, nothing cached. Disk: a new cache handle on the same file, as another process would have. Memory: the same request
+Cold: text to cubin in a process that has not compiled the case before, so that caches inside NVRTC hold nothing of it; once. Disk: a new cache handle on the same file, as another process would have. Memory: the same request
 again. Medians of several; one line per case, then the medians over the cases.
 """
 
@@ -54,7 +54,7 @@ def main() -> None:
                 memory += [compile_ms(library, case, views, request, second) for _ in range(50)]
                 library._lib.tc_cache_free(first)
                 library._lib.tc_cache_free(second)
-        row = (statistics.median(cold), statistics.median(disk), statistics.median(memory) * 1e3)
+        row = (cold[0], statistics.median(disk), statistics.median(memory) * 1e3)
         rows.append(row)
         print(f"{case.name:26} {row[0]:9.1f} {row[1]:9.2f} {row[2]:10.2f}", flush=True)
     print(f"{'median':26} {statistics.median(r[0] for r in rows):9.1f} {statistics.median(r[1] for r in rows):9.2f} {statistics.median(r[2] for r in rows):10.2f}")

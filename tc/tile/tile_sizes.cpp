@@ -20,6 +20,7 @@ constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t kWarpRun = 32;
 constexpr std::int64_t kBlockThreads = 256;
 constexpr std::int64_t kBlockPoints = 2048;
+constexpr std::int64_t kBlockReduced = 8192;  ///< where the heaviest statement is a reduction
 constexpr std::int64_t kProductTile = 128 * 128;
 constexpr std::int64_t kReuse = 8;
 constexpr std::int64_t kBlocksPerCore = 2;
@@ -116,7 +117,9 @@ public:
       }
       return sizes;
     }
-    const std::int64_t most = options_.register_rows == 1 ? kBlockThreads : kBlockPoints;
+    const std::int64_t most = options_.register_rows == 1 ? kBlockThreads
+                              : is_reduction()            ? kBlockReduced
+                                                          : kBlockPoints;
     std::vector<std::size_t> inner_first;
     for (std::size_t m = sizes.size(); m-- > 0;)
       inner_first.push_back(m);
@@ -130,7 +133,7 @@ public:
         }
     for (const std::size_t m : inner_first)
       if (shares_reads(m))
-        while (sizes[m] < kReuse && grow(m, blocks, sizes)) {
+        while (sizes[m] < kReuse && grow(m, blocks / kBlocksPerCore, sizes)) {
         }
     return sizes;
   }
@@ -430,16 +433,24 @@ private:
     });
   }
 
+  std::size_t heaviest() const {
+    std::size_t best = 0;
+    for (std::size_t p = 1; p < points_.size(); ++p)
+      if (points_[p] > points_[best]) best = p;
+    return best;
+  }
+  bool is_reduction() const {
+    return !points_.empty() && statement(heaviest()).kind == poly::StatementKind::Reduce;
+  }
+
   template <class F>
   bool any_read_of_reduction(F&& holds) const {
-    std::size_t heaviest = 0;
-    for (std::size_t p = 1; p < points_.size(); ++p)
-      if (points_[p] > points_[heaviest]) heaviest = p;
-    if (points_.empty() || statement(heaviest).kind != poly::StatementKind::Reduce) return false;
+    if (!is_reduction()) return false;
+    const std::size_t position = heaviest();
     return std::any_of(context_.accesses.begin(), context_.accesses.end(),
                        [&](const Access& access) {
-                         return access.position == static_cast<int>(heaviest) && !access.write &&
-                                holds(heaviest, access);
+                         return access.position == static_cast<int>(position) && !access.write &&
+                                holds(position, access);
                        });
   }
 

@@ -130,8 +130,8 @@ private:
 
   /// Threads that share long reductions keep a few elements each, which share what they read.
   bool stays_in_registers(std::size_t d) const {
-    return plan_.group > 1 && extent_[d] <= kReuse && gives_reuse(d) &&
-           reductions_ >= kLongReduction * threads_ && options_.register_rows != 1;
+    return extent_[d] <= kReuse && gives_reuse(d) && reductions_ >= kLongReduction * threads_ &&
+           options_.register_rows != 1;
   }
 
   void choose_lanes(std::size_t d) {
