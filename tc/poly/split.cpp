@@ -18,6 +18,8 @@ using lang::ExprPtr;
 
 /// A part with less work than this is not worth a task of its own (a few microseconds).
 constexpr std::int64_t kPointsPerPart = std::int64_t{1} << 14;
+/// Elements that wide accesses and cache lines take at once.
+constexpr std::int64_t kRun = 64;
 /// Elements side by side that keep the vector lanes of one core busy where a reduction runs across
 /// rows.
 constexpr std::int64_t kColumnsPerCore = 16;
@@ -73,6 +75,8 @@ public:
         original_(scop.statements[static_cast<std::size_t>(statement)]) {
     const Candidate cut = choose(candidates(original_), parts);
     chunk_ = (cut.hi - cut.lo + parts - 1) / parts;
+    // Long parts begin at whole runs of memory.
+    if (chunk_ >= 16 * kRun) chunk_ = (chunk_ + kRun - 1) / kRun * kRun;
     parts_ = (cut.hi - cut.lo + chunk_ - 1) / chunk_;
     cut_ = cut;
   }

@@ -20,6 +20,7 @@ constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t kWarpRun = 32;
 constexpr std::int64_t kBlockThreads = 256;
 constexpr std::int64_t kBlockPoints = 2048;
+constexpr std::int64_t kBlockReduced = 8192;  ///< where the heaviest statement is a reduction
 constexpr std::int64_t kProductTile = 128 * 128;
 constexpr std::int64_t kReuse = 8;
 constexpr std::int64_t kBlocksPerCore = 2;
@@ -116,18 +117,24 @@ public:
       }
       return sizes;
     }
-    const std::int64_t most = options_.register_rows == 1 ? kBlockThreads : kBlockPoints;
+    const std::int64_t most = options_.register_rows == 1 ? kBlockThreads
+                              : is_reduction()            ? kBlockReduced
+                                                          : kBlockPoints;
     std::vector<std::size_t> inner_first;
     for (std::size_t m = sizes.size(); m-- > 0;)
       inner_first.push_back(m);
     while (points_of_tile(sizes) * 2 <= most && grow_one(inner_first, blocks, sizes)) {
     }
     // Long reductions leave a block few elements; several of them share what they read.
-    if (options_.register_rows != 1)
-      for (const std::size_t m : inner_first)
-        if (shares_reads(m))
-          while (sizes[m] < kReuse && elements_of_tile(sizes) < kReuse && grow(m, blocks, sizes)) {
-          }
+    if (options_.register_rows == 1) return sizes;
+    for (const std::size_t m : inner_first)
+      if (reads_along(m))
+        while (sizes[m] < kWarpRun && grow(m, blocks, sizes)) {
+        }
+    for (const std::size_t m : inner_first)
+      if (shares_reads(m))
+        while (sizes[m] < kReuse && grow(m, blocks / kBlocksPerCore, sizes)) {
+        }
     return sizes;
   }
 
@@ -403,28 +410,47 @@ private:
                        [&](std::size_t m) { return grow(m, blocks, sizes); });
   }
 
-  std::int64_t elements_of_tile(const Sizes& sizes) const {
-    std::int64_t count = 1;
-    for (const auto size : sizes)
-      count = std::min(count * size, std::int64_t{1} << 40);
-    return count;
-  }
-
   /// Whether a read of the heaviest statement, if that is a reduction, does not depend on the
   /// member.
   bool shares_reads(std::size_t m) const {
-    std::size_t heaviest = 0;
+    return any_read_of_reduction([&](std::size_t position, const Access& access) {
+      // What a part of a split reduction reads follows from its range.
+      const int part = statement(position).part_index;
+      if (part >= 0 && member_of(position, part) == static_cast<int>(m)) return false;
+      return std::none_of(access.subscripts->begin(), access.subscripts->end(),
+                          [&](const lang::ExprPtr& subscript) -> bool {
+                            return members_of(position, subscript)[m];
+                          });
+    });
+  }
+
+  /// The same for a read that is contiguous along the member.
+  bool reads_along(std::size_t m) const {
+    return any_read_of_reduction([&](std::size_t position, const Access& access) -> bool {
+      const int dim = contiguous_[static_cast<std::size_t>(access.tensor)];
+      if (dim < 0) return false;
+      return members_of(position, (*access.subscripts)[static_cast<std::size_t>(dim)])[m];
+    });
+  }
+
+  std::size_t heaviest() const {
+    std::size_t best = 0;
     for (std::size_t p = 1; p < points_.size(); ++p)
-      if (points_[p] > points_[heaviest]) heaviest = p;
-    if (statement(heaviest).kind != poly::StatementKind::Reduce) return false;
+      if (points_[p] > points_[best]) best = p;
+    return best;
+  }
+  bool is_reduction() const {
+    return !points_.empty() && statement(heaviest()).kind == poly::StatementKind::Reduce;
+  }
+
+  template <class F>
+  bool any_read_of_reduction(F&& holds) const {
+    if (!is_reduction()) return false;
+    const std::size_t position = heaviest();
     return std::any_of(context_.accesses.begin(), context_.accesses.end(),
                        [&](const Access& access) {
-                         if (access.position != static_cast<int>(heaviest) || access.write)
-                           return false;
-                         return std::none_of(access.subscripts->begin(), access.subscripts->end(),
-                                             [&](const lang::ExprPtr& subscript) -> bool {
-                                               return members_of(heaviest, subscript)[m];
-                                             });
+                         return access.position == static_cast<int>(position) && !access.write &&
+                                holds(position, access);
                        });
   }
 

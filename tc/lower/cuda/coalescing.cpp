@@ -2,7 +2,10 @@
 #include "tc/lower/cuda/coalescing.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
+
+#include "tc/support/numeric.h"
 
 namespace tc::lower::cuda {
 
@@ -11,7 +14,10 @@ using kernel::ExprPtr;
 namespace {
 
 constexpr int kAccessBytes = 16;
-constexpr double kSharedWeight = 0.05;
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kSector = 32;  ///< bytes that memory moves at least
+constexpr double kNearCost = 0.25;    ///< of an access of shared memory, in sectors
+constexpr double kStoreCost = 1.5;
 
 bool is_far(const kernel::Buffer& buffer) {
   return buffer.space == kernel::Space::Global || buffer.space == kernel::Space::Scratch;
@@ -114,17 +120,28 @@ private:
 
 }  // namespace
 
-double contiguous_weight(const std::vector<Access>& accesses,
-                         const std::vector<std::int64_t>& extents, std::size_t dim) {
-  double weight = 0;
+double warp_cost(const std::vector<Access>& accesses, const std::vector<std::int64_t>& extents,
+                 std::size_t dim) {
+  const std::int64_t lanes = std::min<std::int64_t>(extents[dim], kWarp);
+  double cost = 0;
   for (const auto& access : accesses) {
-    if (access.irregular[dim] || (access.stride[dim] != 1 && access.stride[dim] != -1)) continue;
-    double bytes = bits(access.buffer->type) / 8.0;
-    for (std::size_t d = 0; d < extents.size(); ++d)
-      if (!access.depends(d)) bytes /= static_cast<double>(extents[d]);
-    weight += is_far(*access.buffer) ? bytes : bytes * kSharedWeight;
+    const std::int64_t stride = std::abs(access.stride[dim]);
+    double here = static_cast<double>(kWarp);
+    if (!access.depends(dim)) {
+      here = 1;
+    } else if (is_far(*access.buffer)) {
+      const std::int64_t bytes = std::max<std::int64_t>(stride * bits(access.buffer->type) / 8, 1);
+      if (!access.irregular[dim])
+        here = static_cast<double>(ceil_div(kWarp, lanes) *
+                                   std::min(ceil_div(lanes * bytes, kSector), lanes));
+    } else {
+      // Banks: lanes that meet in one take turns.
+      if (!access.irregular[dim]) here = static_cast<double>(std::gcd(stride, kWarp)) * kNearCost;
+    }
+    // Stores cannot be served by a cache that keeps what came along.
+    cost += access.is_store ? here * kStoreCost : here;
   }
-  return weight;
+  return cost;
 }
 
 int widest_access(const tile::Op& op, const OpInfo& info, std::size_t dim, int limit) {

@@ -10,11 +10,11 @@
 
 namespace tc::lower::cuda {
 
-/// Bytes of global memory that a point of the operation touches contiguously along a dim, summed
-/// over its accesses; what several points touch counts once, and accesses of shared buffers count
-/// little, since they lie near. `extents`: of all dims.
-double contiguous_weight(const std::vector<Access>& accesses,
-                         const std::vector<std::int64_t>& extents, std::size_t dim);
+/// What the accesses of one point cost a warp whose lanes lie along a dim: sectors of global memory
+/// (32 for lanes far apart, 1 for an element that all share), and less for shared memory, where
+/// only lanes that meet in a bank wait. `extents`: of all dims.
+double warp_cost(const std::vector<Access>& accesses, const std::vector<std::int64_t>& extents,
+                 std::size_t dim);
 
 /// Largest number of neighbouring elements along `dim` (a power of two, at most `limit`) that every
 /// access which runs along it can move at once: at most 16 bytes, at an address that is a multiple

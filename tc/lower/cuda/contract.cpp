@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::int64_t kFewElements = 16;  ///< rows or columns below which staging does not pay
 constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
+constexpr std::int64_t kDeepestPanel = 64;
+constexpr std::int64_t kCopied = 12;  ///< elements a thread of both panels, at least
 constexpr std::int64_t kAccumulators = 64;
 constexpr std::int64_t kPadding = 4;  ///< elements between rows of a panel, against bank conflicts
 constexpr int kLanes = 4;
@@ -204,10 +206,19 @@ private:
     }
   }
 
+  /// Deep enough that each thread copies several elements between two barriers.
+  std::int64_t panel_depth() const {
+    const std::int64_t side = volume(op_, roles_.rows.kept) + volume(op_, roles_.columns.kept);
+    std::int64_t depth = kPanelDepth;
+    while (depth < kDeepestPanel && depth * side < kCopied * threads_)
+      depth *= 2;
+    return depth;
+  }
+
   /// The reduction dim that is cut into panels: the longest, unless all of them fit in one.
   void choose_block() {
     const std::int64_t wanted =
-        options_.contract_block_k > 0 ? options_.contract_block_k : kPanelDepth;
+        options_.contract_block_k > 0 ? options_.contract_block_k : panel_depth();
     std::int64_t row_bytes = 0;
     for (const auto* side : {&roles_.rows, &roles_.columns}) {
       std::int64_t row = kPadding;

@@ -92,35 +92,24 @@ private:
     return kept_[d] || (limits_.split_reductions && info_.is_pure_reduction(d));
   }
 
-  /// The dim for the fastest digit: along memory; else the innermost one of the target.
+  /// The dim for the fastest digit: where a warp's accesses cost least; among equals kept dims, the
+  /// innermost of the target first.
   int fastest() const {
-    if (limits_.fastest_dim >= 0 && may_share(limits_.fastest_dim)) return limits_.fastest_dim;
+    if (limits_.fastest_dim >= 0 && may_share(static_cast<std::size_t>(limits_.fastest_dim)))
+      return limits_.fastest_dim;
+    std::vector<std::size_t> candidates = kept_innermost_first();
+    for (std::size_t d = extent_.size(); d-- > 0;)
+      if (may_share(d) && !kept_[d]) candidates.push_back(d);
     int best = -1;
-    double weight = 0;
-    for (std::size_t d = 0; d < extent_.size(); ++d) {
-      if (!may_share(d)) continue;
-      double here = contiguous_weight(accesses_, extent_, d);
-      // Few points make short runs.
-      if (extent_[d] < 8) here *= static_cast<double>(extent_[d]) / 8;
-      // Reduction dims cost shuffles: they pay only where elements are few.
-      if (info_.is_pure_reduction(d) && kept_points_ >= 4 * threads_ && here < 2 * best_kept())
-        here *= 0.5;
-      if (here > weight || best < 0) {
-        best = static_cast<int>(d);
-        weight = here;
-      }
+    double least = 0;
+    for (const std::size_t d : candidates) {
+      double cost = warp_cost(accesses_, extent_, d);
+      // Shuffles cost too, and pay only where elements are few.
+      if (!kept_[d] && kept_points_ >= 4 * threads_) cost *= 2;
+      if (best >= 0 && cost >= least) continue;
+      best = static_cast<int>(d);
+      least = cost;
     }
-    if (weight > 0) return best;
-    const auto kept = kept_innermost_first();
-    if (!kept.empty()) return static_cast<int>(kept.front());
-    return best;
-  }
-
-  double best_kept() const {
-    double best = 0;
-    for (std::size_t d = 0; d < extent_.size(); ++d)
-      if (kept_[d] && extent_[d] > 1)
-        best = std::max(best, contiguous_weight(accesses_, extent_, d));
     return best;
   }
 
@@ -141,8 +130,8 @@ private:
 
   /// Threads that share long reductions keep a few elements each, which share what they read.
   bool stays_in_registers(std::size_t d) const {
-    return plan_.group > 1 && extent_[d] <= kReuse && gives_reuse(d) &&
-           reductions_ >= kLongReduction * threads_ && options_.register_rows != 1;
+    return extent_[d] <= kReuse && gives_reuse(d) && reductions_ >= kLongReduction * threads_ &&
+           options_.register_rows != 1;
   }
 
   void choose_lanes(std::size_t d) {
