@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes parse without a crash; a text without errors survives formatting: the same tree, the
-// same comments, and a second formatting changes nothing.
+// Any bytes parse and are analysed without a crash. A text without errors survives formatting: the
+// same tree, the same comments, a second formatting changes nothing, and analysis gives the same
+// programs.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -9,8 +10,11 @@
 
 #include "tc/lang/parser.h"
 #include "tc/lang/print_ast.h"
+#include "tc/lang/sema.h"
 
 namespace {
+
+using namespace tc;
 
 void require(bool holds, const char* what, const std::string& before, const std::string& after) {
   if (holds) return;
@@ -18,10 +22,21 @@ void require(bool holds, const char* what, const std::string& before, const std:
   std::abort();
 }
 
+/// Canonical texts of all defs; errors show as something.
+std::string analysed(const SourceBuffer& source, const lang::ast::Program& program) {
+  DiagnosticSink sink;
+  std::string text;
+  for (const lang::TypedDef& def : lang::analyse_all(program, sink))
+    text += lang::canonical(def);
+  if (!sink.has_errors()) return text;
+  require(!render(source, sink.sorted()).empty(), "an error shows as nothing",
+          std::string(source.text()), "");
+  return "errors\n" + text;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tc;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const SourceBuffer source("fuzz", text);
   DiagnosticSink sink;
@@ -38,9 +53,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           formatted + render(again_source, again_sink.sorted()));
   require(lang::equal(program, again), "the formatted text parses to another tree", text,
           formatted);
-  require(lang::dump(program).size() > 0, "the dump is empty", text, formatted);
+  require(!lang::dump(program).empty(), "the dump is empty", text, formatted);
   require(program.comments.size() == again.comments.size(), "a comment was lost", text, formatted);
   require(lang::format(again) == formatted, "formatting is no fixed point", formatted,
           lang::format(again));
+  const std::string first = analysed(source, program);
+  require(first == analysed(again_source, again), "the formatted text is another program", text,
+          formatted);
   return 0;
 }
