@@ -34,7 +34,7 @@ namespace tc::tile {
 /// On a GPU, where a task is a block of threads, members grow from 1 instead: to 32 along
 /// contiguous memory; then, in a product, rows and columns alternately to 16384 elements together
 /// while each core has a block; else the innermost ones to 2048 points of the heaviest statement
-/// (8192 of a reduction) while each core has two, and members that share what a long reduction
+/// (4096 of a reduction) while each core has two, and members that share what a long reduction
 /// reads to 8; always within local_bytes. A member along the innermost dimension of a written 4-bit
 /// tensor is never split: two tasks would share a byte.
 ///

@@ -2,6 +2,7 @@
 #include "tc/lower/cuda/share_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tc/lower/cuda/coalescing.h"
 #include "tc/support/numeric.h"
@@ -174,15 +175,19 @@ private:
     plan_.group = static_cast<int>(size);
   }
 
-  /// Threads that are left take parts of the reduction dims, the longest first.
+  /// Threads that are left take parts of the reduction dims: where neighbours cost a warp least,
+  /// then the longest.
   void split_reduction() {
     if (!limits_.split_reductions || !limits_.parts) return;
     std::vector<std::size_t> dims;
     for (std::size_t d = 0; d < extent_.size(); ++d)
       if (info_.is_pure_reduction(d)) dims.push_back(d);
     const auto points = [&](std::size_t d) { return ceil_div(places(d), plan_.threads[d]); };
+    const auto rank = [&](std::size_t d) {
+      return std::pair(warp_cost(accesses_, extent_, d), -points(d));
+    };
     std::stable_sort(dims.begin(), dims.end(),
-                     [&](std::size_t a, std::size_t b) { return points(a) > points(b); });
+                     [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
     std::int64_t all = 1;
     for (const std::size_t d : dims)
       all = std::min(all * points(d), std::int64_t{1} << 40);
