@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "tc/support/numeric.h"
+#include "tc/tile/growth.h"
 
 namespace tc::tile {
 namespace {
@@ -252,28 +253,6 @@ private:
     reused_ = within(std::move(reused), target_.l2_bytes / 2);
     smallest_reused_ = sum_bytes(reused_, smallest);
   }
-
-  /// How the footprint of a tensor grows from the smallest tiles: by |coefficient| for each further
-  /// value of a band member, up to the whole dimension.
-  struct Growth {
-    struct Dimension {
-      std::int64_t smallest, whole;
-      std::vector<std::pair<std::size_t, std::int64_t>> members;
-    };
-    DType type;
-    std::vector<Dimension> dimensions;
-
-    std::int64_t bytes(const Sizes& sizes) const {
-      std::vector<std::int64_t> box;
-      for (const auto& d : dimensions) {
-        std::int64_t extent = d.smallest;
-        for (const auto& [m, coefficient] : d.members)
-          extent += std::abs(coefficient) * (sizes[m] - 1);
-        box.push_back(std::min(extent, d.whole));
-      }
-      return box_bytes(type, box);
-    }
-  };
 
   Growth growth(const GroupFrame& smallest, int tensor) const {
     const auto& shape = scop_.tensors[static_cast<std::size_t>(tensor)];

@@ -16,6 +16,7 @@ constexpr int kWidestAccess = 16;
 constexpr int kUnrolledPlaces = 16;
 constexpr int kUnroll = 4;
 constexpr int kReuse = 8;
+constexpr std::int64_t kFewPlaces = 4;
 /// Points a thread of a reduction that is worth sharing by all threads.
 constexpr std::int64_t kLongReduction = 16;
 /// A thread of its own pays for a part of a reduction from this many points on.
@@ -175,8 +176,8 @@ private:
     plan_.group = static_cast<int>(size);
   }
 
-  /// Threads that are left take parts of the reduction dims: where neighbours cost a warp least,
-  /// then the longest.
+  /// Threads that are left take parts of the reduction dims: first what is left of the dim that a
+  /// group shares, then the longest.
   void split_reduction() {
     if (!limits_.split_reductions || !limits_.parts) return;
     std::vector<std::size_t> dims;
@@ -184,7 +185,8 @@ private:
       if (info_.is_pure_reduction(d)) dims.push_back(d);
     const auto points = [&](std::size_t d) { return ceil_div(places(d), plan_.threads[d]); };
     const auto rank = [&](std::size_t d) {
-      return std::pair(warp_cost(accesses_, extent_, d), -points(d));
+      const bool finishes_group = plan_.threads[d] > 1 && points(d) <= kFewPlaces;
+      return std::pair(finishes_group ? 0 : 1, -points(d));
     };
     std::stable_sort(dims.begin(), dims.end(),
                      [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
