@@ -38,12 +38,12 @@ test: setup venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-# Every test but the Python references under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang.
 # 2,000 random programs as CUDA kernels in the emulator; `make test` runs 200 others.
 fuzz-cuda: setup $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target cuda_random_test
 	TC_FUZZ_SEED=1 TC_FUZZ_COUNT=2000 $(BUILD)/bin/cuda_random_test
 
+# Every test but the Python references under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang.
 asan: setup venv
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
