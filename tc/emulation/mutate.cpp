@@ -45,11 +45,10 @@ kernel::StmtPtr trap(const kernel::ExprPtr& condition, const kernel::BufferPtr& 
 }
 
 /// A value that shows in every result that depends on it.
-kernel::ExprPtr poison(const kernel::ExprPtr& mask, const kernel::Type& type) {
-  const kernel::ExprPtr value =
-      type.elem == DType::Bool ? kernel::bool_imm(true)
-      : is_float(type.elem) ? kernel::float_imm(std::numeric_limits<double>::quiet_NaN(), type.elem)
-                            : kernel::int_imm(77, type.elem);
+kernel::ExprPtr poison(double number, const kernel::ExprPtr& mask, const kernel::Type& type) {
+  const kernel::ExprPtr value = type.elem == DType::Bool ? kernel::bool_imm(true)
+                                : is_float(type.elem)    ? kernel::float_imm(number, type.elem)
+                                                         : kernel::int_imm(77, type.elem);
   return mask->type.lanes > 1 ? kernel::broadcast(value, mask->type.lanes) : value;
 }
 
@@ -58,8 +57,8 @@ kernel::ExprPtr poison(const kernel::ExprPtr& mask, const kernel::Type& type) {
 /// condition holds and the old one does not.
 class Change {
 public:
-  Change(int place, kernel::BufferPtr trapped, bool poisons = false)
-      : left_(place), trapped_(std::move(trapped)), poisons_(poisons) {}
+  Change(int place, kernel::BufferPtr trapped, std::optional<double> poison = std::nullopt)
+      : left_(place), trapped_(std::move(trapped)), poison_(poison) {}
 
   kernel::StmtPtr apply(const kernel::StmtPtr& stmt) {
     if (done()) return stmt;
@@ -142,9 +141,12 @@ private:
       if (const auto mask = weaken(Mutant::Kind::MaskWeakened, load->mask)) {
         if (trapped_) return expr;
         is_load_ = true;
-        if (poisons_)
-          return kernel::load(load->buffer, load->indices, load->mask,
-                              poison(load->mask, expr->type));
+        if (poison_) {
+          kernel::ExprPtr instead = poison(*poison_, load->mask, expr->type);
+          if (*mask != nullptr && load->otherwise != nullptr)
+            instead = kernel::select(*mask, instead, load->otherwise);
+          return kernel::load(load->buffer, load->indices, load->mask, instead);
+        }
         return kernel::load(load->buffer, load->indices, *mask,
                             *mask == nullptr ? nullptr : load->otherwise);
       }
@@ -154,8 +156,8 @@ private:
   }
 
   int left_;
-  kernel::BufferPtr trapped_;  ///< null: make the change
-  bool poisons_;               ///< what a masked load does not read is poison
+  kernel::BufferPtr trapped_;     ///< null: make the change
+  std::optional<double> poison_;  ///< what a masked load does not read is this
   bool is_load_ = false;
   kernel::ExprPtr difference_;
   std::optional<Made> made_;
@@ -180,15 +182,17 @@ std::vector<Mutant> mutants(const kernel::Plan& plan) {
       Change change(place, nullptr);
       const kernel::StmtPtr body = change.apply(kernel.body);
       if (!change.made()) break;
-      Mutant mutant{change.made()->kind, kernel.name, change.made()->description, plan, {}, {}};
+      Mutant mutant{change.made()->kind, kernel.name, change.made()->description, plan, {}, {}, {}};
       mutant.plan.kernels[k].body = body;
       if (trapped != nullptr && mutant.kind != Mutant::Kind::BarrierRemoved) {
         mutant.probe = plan;
         mutant.probe->kernels[k].body = Change(place, trapped).apply(kernel.body);
       }
       if (change.is_load()) {
-        mutant.poisoned = plan;
-        mutant.poisoned->kernels[k].body = Change(place, nullptr, true).apply(kernel.body);
+        mutant.poisoned = mutant.finite = plan;
+        constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+        mutant.poisoned->kernels[k].body = Change(place, nullptr, kNan).apply(kernel.body);
+        mutant.finite->kernels[k].body = Change(place, nullptr, 1e3).apply(kernel.body);
       }
       result.push_back(std::move(mutant));
     }

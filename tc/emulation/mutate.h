@@ -17,7 +17,7 @@ struct Mutant {
     GuardWeakened,  ///< an If without else runs its body always, or in more places: without one of
                     ///< several conditions, with <= for <
     MaskWeakened,   ///< a masked load touches every lane; a store or atomic update every lane or
-                   ///< more of them
+                    ///< more of them
   } kind;
   std::string kernel;
   std::string description;  ///< the statement or the condition, as text
@@ -29,6 +29,9 @@ struct Mutant {
   /// Of a weakened mask of a load: the plan as it was, but what the mask keeps from being read is
   /// poison. If that gives right results, they do not depend on it.
   std::optional<kernel::Plan> poisoned{};
+  /// The same with a finite number instead of NaN: right results then depend on it at most by a
+  /// product with zero.
+  std::optional<kernel::Plan> finite{};
 };
 
 /// All plans that differ from the given one in one such place. A mutant need not be wrong: a guard

@@ -9,6 +9,7 @@
 //   unused     a masked load reads more, inside the tensor, that reaches no result; shown by a
 //   kernel
 //              in which it is poison
+//   cancelled  likewise, but the results hold a product of it with a zero; shown by a finite number
 //   implied    conditions inside say the same (MutationProgram::implied): the guard saves work
 #include <gtest/gtest.h>
 
@@ -36,11 +37,12 @@ using emulation::Mutant;
 struct Candidate {
   const Mutant* mutant;
   std::vector<std::unique_ptr<RandomProgram>> runs;  ///< under several orders of threads
-  std::unique_ptr<RandomProgram> probe, poisoned;
+  std::unique_ptr<RandomProgram> probe, poisoned, finite;
 };
 
 struct Counts {
-  int made = 0, found_by_emulator = 0, found_by_results = 0, agreeing = 0, unused = 0, implied = 0;
+  int made = 0, found_by_emulator = 0, found_by_results = 0, agreeing = 0, unused = 0,
+      cancelled = 0, implied = 0;
 };
 
 const char* name_of(Mutant::Kind kind) {
@@ -71,11 +73,12 @@ TEST_P(Mutation, IsNoticed) {
   };
   std::vector<Candidate> candidates;
   for (const Mutant& mutant : list) {
-    candidates.push_back({&mutant, {}, nullptr, nullptr});
+    candidates.push_back({&mutant, {}, nullptr, nullptr, nullptr});
     for (const std::uint64_t seed : {1, 101, 201})
       candidates.back().runs.push_back(program(mutant.plan, seed));
     if (mutant.probe) candidates.back().probe = program(*mutant.probe, 1);
     if (mutant.poisoned) candidates.back().poisoned = program(*mutant.poisoned, 1);
+    if (mutant.finite) candidates.back().finite = program(*mutant.finite, 1);
   }
   compiler.build();
   for (const std::string& problem : original.run())
@@ -101,6 +104,10 @@ TEST_P(Mutation, IsNoticed) {
       ++counts.unused;
       continue;
     }
+    if (candidate.finite && candidate.finite->run().empty()) {
+      ++counts.cancelled;
+      continue;
+    }
     if (std::find(GetParam().implied.begin(), GetParam().implied.end(),
                   candidate.mutant->description) != GetParam().implied.end()) {
       ++counts.implied;
@@ -112,9 +119,10 @@ TEST_P(Mutation, IsNoticed) {
                   << kernel::print(plan->kernels[0]);
   }
   fmt::print("{}: {} mutants, {} found by the emulator, {} by wrong results; {} agree at these "
-             "sizes, {} read what is not used, {} are implied\n",
+             "sizes, {} read what is not used, {} what a zero cancels, {} are "
+             "implied\n",
              GetParam().name, counts.made, counts.found_by_emulator, counts.found_by_results,
-             counts.agreeing, counts.unused, counts.implied);
+             counts.agreeing, counts.unused, counts.cancelled, counts.implied);
   EXPECT_GT(counts.found_by_emulator, 0);
 }
 

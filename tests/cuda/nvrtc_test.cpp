@@ -29,11 +29,10 @@ namespace {
 using runtime::cuda::Nvrtc;
 
 constexpr std::size_t kTextsPerProgram = 40;
-/// The assembler for sm_90a sometimes keeps a few bytes of control state (how the threads of a warp
-/// are to meet again) in local memory although most registers are free. Those are no spilled
-/// values.
-constexpr std::int64_t kControlBytes = 16;
-constexpr int kManyRegisters = 128;
+/// The assembler sometimes keeps a few bytes in local memory although most registers are free. That
+/// is no lack of registers.
+constexpr std::int64_t kFewBytes = 32;
+constexpr int kManyRegisters = 64;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -103,7 +102,7 @@ protected:
         ++kernels;
         if (may_spill) continue;
         const std::int64_t bytes = kernel.spill_stores + kernel.spill_loads;
-        EXPECT_TRUE(bytes == 0 || (bytes <= kControlBytes && kernel.registers < kManyRegisters))
+        EXPECT_TRUE(bytes == 0 || (bytes <= kFewBytes && kernel.registers < kManyRegisters))
             << arch << ": " << kernel.name << " with " << kernel.registers << " registers and "
             << bytes << " bytes spilled, of " << batch[text_of(kernel.name)].description << "\n"
             << batch[text_of(kernel.name)].source.text;
