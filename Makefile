@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build static demo test bench setup venv asan fuzz fuzz-full fuzz_programs lint clean
+.PHONY: all build static demo test bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint clean
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
@@ -37,6 +37,11 @@ demo: build venv
 test: setup venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# 2,000 random programs as CUDA kernels in the emulator; `make test` runs 200 others.
+fuzz-cuda: setup $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target cuda_random_test
+	TC_FUZZ_SEED=1 TC_FUZZ_COUNT=2000 $(BUILD)/bin/cuda_random_test
 
 # Every test but the Python references under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang.
 asan: setup venv

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,24 @@ namespace tc::emulation {
 struct Mutant {
   enum class Kind {
     BarrierRemoved,
-    GuardWeakened,  ///< an If without else always runs its body
-    MaskWeakened,   ///< a masked load, store or atomic update touches every lane
+    GuardWeakened,  ///< an If without else runs its body always, or in more places: without one of
+                    ///< several conditions, with <= for <
+    MaskWeakened,   ///< a masked load touches every lane; a store or atomic update every lane or
+                    ///< more of them
   } kind;
   std::string kernel;
   std::string description;  ///< the statement or the condition, as text
   kernel::Plan plan;
+  /// Of a weakened condition: the plan as it was, but with an access far out of bounds where the
+  /// weaker condition holds and the original does not. If that runs, the two agree on the data at
+  /// hand. None for kernels without a buffer that has an outside.
+  std::optional<kernel::Plan> probe{};
+  /// Of a weakened mask of a load: the plan as it was, but what the mask keeps from being read is
+  /// poison. If that gives right results, they do not depend on it.
+  std::optional<kernel::Plan> poisoned{};
+  /// The same with a finite number instead of NaN: right results then depend on it at most by a
+  /// product with zero.
+  std::optional<kernel::Plan> finite{};
 };
 
 /// All plans that differ from the given one in one such place. A mutant need not be wrong: a guard

@@ -61,6 +61,21 @@ OpKind classify_copy(const Target& target, const kernel::Load& load) {
   return OpKind::Map;
 }
 
+/// A sum without its summands that are the same all over the box, whatever they are.
+ExprPtr varying_part(const std::vector<Dim>& dims, const ExprPtr& sum) {
+  const auto* node = std::get_if<kernel::Binary>(&sum->node);
+  if (node == nullptr || (node->op != kernel::BinaryOp::Add && node->op != kernel::BinaryOp::Sub))
+    return sum;
+  const auto varies = [&](const ExprPtr& expr) {
+    return std::any_of(dims.begin(), dims.end(),
+                       [&](const Dim& dim) { return mentions(expr, dim.var.id); });
+  };
+  if (!varies(node->right)) return varying_part(dims, node->left);
+  if (node->op == kernel::BinaryOp::Add && !varies(node->left))
+    return varying_part(dims, node->right);
+  return sum;
+}
+
 }  // namespace
 
 bool contains_load(const ExprPtr& expr) {
@@ -95,7 +110,8 @@ std::vector<int> undetermined_dims(const std::vector<Dim>& dims,
     if (!dims[i].reduction) unknown.push_back(static_cast<int>(i));
   std::vector<Affine> equations;
   for (const auto& subscript : subscripts)
-    if (auto affine = as_affine(subscript)) equations.push_back(std::move(*affine));
+    if (auto affine = as_affine(varying_part(dims, subscript)))
+      equations.push_back(std::move(*affine));
   const auto involves = [&](const Affine& equation, int dim) {
     const int id = dims[static_cast<std::size_t>(dim)].var.id;
     return std::any_of(equation.terms.begin(), equation.terms.end(),

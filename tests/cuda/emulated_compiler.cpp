@@ -46,7 +46,7 @@ EmulatedCompiler::EmulatedCompiler(std::string arch) {
 }
 
 Result<std::shared_ptr<EmulatedCompiler::Entry>, Failure>
-EmulatedCompiler::translate(const Request& request) {
+EmulatedCompiler::translate(const Request& request, const Change& change) {
   const SourceBuffer source("<text>", request.text);
   auto front = compiler::front_end(source, request.def, request.metadata,
                                    compiler::fresh_alignment(target_));
@@ -58,6 +58,7 @@ EmulatedCompiler::translate(const Request& request) {
   if (!program) return program.error();
   auto plan = compiler::make_plan(*program, request.options, target_, ignore);
   if (!plan) return plan.error();
+  if (change) plan = change(*plan);
   auto text = codegen::cuda::emit(*plan, target_, {request.options.fast_math});
   if (!text) return compiler::mapping_failure(text.error());
   auto entry = std::make_shared<Entry>();
@@ -76,14 +77,21 @@ EmulatedCompiler::translate(const Request& request) {
   return entries_.emplace(key, std::move(entry)).first->second;
 }
 
-Compile EmulatedCompiler::collect() {
-  return [this](const Request& request) -> Result<Compiled, Failure> {
-    auto entry = translate(request);
+Compiled EmulatedCompiler::compiled(const std::shared_ptr<Entry>& entry, std::uint64_t seed) {
+  auto runs = std::make_shared<std::uint64_t>(0);
+  return {[entry, seed, runs](std::span<const DLTensor* const> inputs,
+                              std::span<const DLTensor* const> outputs) -> std::optional<Failure> {
+            if (!entry->module) return std::nullopt;
+            return emulate(*entry, inputs, outputs, seed + (*runs)++);
+          },
+          entry->warnings};
+}
+
+Compile EmulatedCompiler::collect(std::uint64_t seed, const Change& change) {
+  return [this, seed, change](const Request& request) -> Result<Compiled, Failure> {
+    auto entry = translate(request, change);
     if (!entry) return entry.error();
-    return Compiled{[](std::span<const DLTensor* const>, std::span<const DLTensor* const>) {
-                      return std::optional<Failure>();
-                    },
-                    (*entry)->warnings};
+    return compiled(*entry, seed);
   };
 }
 
@@ -146,16 +154,18 @@ std::optional<Failure> EmulatedCompiler::emulate(const Entry& entry,
 
 Compile EmulatedCompiler::run(std::uint64_t seed) {
   return [this, seed](const Request& request) -> Result<Compiled, Failure> {
-    auto entry = translate(request);
+    auto entry = translate(request, {});
     if (!entry) return entry.error();
     if (!(*entry)->module)
       return failure(Failure::Kind::Internal, "a program that the first pass did not ask for");
-    return Compiled{[this, seed, entry = *entry](std::span<const DLTensor* const> inputs,
-                                                 std::span<const DLTensor* const> outputs) {
-                      return emulate(*entry, inputs, outputs, seed);
-                    },
-                    (*entry)->warnings};
+    return compiled(*entry, seed);
   };
+}
+
+void EmulatedCompiler::for_each(
+    const std::function<void(const std::string&, const codegen::cuda::Source&)>& visit) const {
+  for (const auto& [key, entry] : entries_)
+    visit(entry->description, entry->source);
 }
 
 std::vector<NamedOptions> cuda_option_sets() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,16 +24,22 @@ class EmulatedCompiler {
 public:
   explicit EmulatedCompiler(std::string arch = "sm_90a");
 
-  /// First pass: translates to CUDA text and keeps it; runs succeed and do nothing.
-  Compile collect();
+  /// First pass: translates to CUDA text and keeps it. What it returns succeeds and does nothing
+  /// until build(), and then runs as that of run(). `change` replaces the plan of each program.
+  using Change = std::function<kernel::Plan(const kernel::Plan&)>;
+  Compile collect(std::uint64_t seed = 0, const Change& change = {});
   /// Compiles what was collected; `texts_per_unit` texts in one run of the host's compiler. Throws
   /// std::runtime_error when a text does not compile.
   void build(std::size_t texts_per_unit = 60);
-  /// Second pass. A finding of the emulator is a failure of the run.
+  /// Second pass. A finding of the emulator is a failure of the run. Each run of one result has an
+  /// order of threads and blocks of its own, drawn from `seed`.
   Compile run(std::uint64_t seed = 0);
 
-  /// Number of different texts, and the texts with their kernels' plans.
+  /// Number of different texts.
   std::size_t size() const { return entries_.size(); }
+  /// Calls `visit` for each text with the program and options that it was made of.
+  void for_each(
+      const std::function<void(const std::string&, const codegen::cuda::Source&)>& visit) const;
 
 private:
   struct Entry {
@@ -45,9 +52,11 @@ private:
     std::size_t text = 0;  ///< position in the module
   };
 
-  Result<std::shared_ptr<Entry>, Failure> translate(const Request& request);
-  std::optional<Failure> emulate(const Entry& entry, std::span<const DLTensor* const> inputs,
-                                 std::span<const DLTensor* const> outputs, std::uint64_t seed);
+  Result<std::shared_ptr<Entry>, Failure> translate(const Request& request, const Change& change);
+  static Compiled compiled(const std::shared_ptr<Entry>& entry, std::uint64_t seed);
+  static std::optional<Failure> emulate(const Entry& entry, std::span<const DLTensor* const> inputs,
+                                        std::span<const DLTensor* const> outputs,
+                                        std::uint64_t seed);
 
   Target target_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< by CUDA text and plan

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,23 @@ std::int64_t power_of_two_part(std::int64_t n) {
 
 ExprPtr index64(const ExprPtr& index) {
   return index->type.elem == DType::Int64 ? index : kernel::cast(DType::Int64, index);
+}
+
+/// The value is the same wherever the statement stores it, and different threads may store it into
+/// one element: a fill of y(i+j). Whoever wrote the plan says so by storing a constant there.
+bool is_agreed(const kernel::Store& n) {
+  ExprPtr value = n.value;
+  if (const auto* splat = std::get_if<kernel::Broadcast>(&value->node)) value = splat->value;
+  const bool constant = std::holds_alternative<kernel::IntImm>(value->node) ||
+                        std::holds_alternative<kernel::FloatImm>(value->node);
+  if (!constant || n.buffer->space == kernel::Space::Register) return false;
+  return std::any_of(n.indices.begin(), n.indices.end(), [](const ExprPtr& index) {
+    std::set<int> variables;
+    kernel::walk(index, [&](const kernel::Expr& expr) {
+      if (const auto* ref = std::get_if<kernel::VarRef>(&expr.node)) variables.insert(ref->var.id);
+    });
+    return variables.size() > 1;
+  });
 }
 
 }  // namespace
@@ -179,7 +197,8 @@ void Emitter::store(const kernel::Store& n) {
     lanes = std::max(lanes, index->type.lanes);
   Text stored = value(n.value, lanes);
   if (lanes > 1 && n.value->type.elem == DType::Int64) stored = widened(std::move(stored));
-  const Place at = place(*n.buffer, n.indices, lanes);
+  Place at = place(*n.buffer, n.indices, lanes);
+  if (is_agreed(n)) at.buffer = fmt::format("tc::agreed({})", at.buffer);
   if (lanes == 1) {
     const std::string mask = n.mask ? fmt::format("if ({}) ", value(n.mask).code) : "";
     line(fmt::format("{}tc::store({}, {}, {});", mask, at.buffer, at.offset.code, stored.code));

@@ -137,7 +137,7 @@ private:
   }
 
   void choose_lanes(std::size_t d) {
-    if (options_.vector_bits == 1) return;
+    if (options_.vector_bits == 1 || bounds_others(d)) return;
     const bool may_vectorise = info_.is_pure_reduction(d) || info_.distinct[d] || !op_.combine;
     if (!may_vectorise || (!info_.is_pure_reduction(d) && !info_.in_target[d])) return;
     int limit = kWidestAccess;

@@ -46,11 +46,12 @@ int transposed_dim(const tile::Op& op, const kernel::Load& load, const Access& a
   return -1;
 }
 
-/// All dims that the load depends on, the contiguous one last and `across` before it.
-std::vector<int> panel_dims(const tile::Op& op, const Access& access, int across, int along) {
+/// All dims that the load names, also those along which it does not move (a stride of 0), the
+/// contiguous one last and `across` before it.
+std::vector<int> panel_dims(const tile::Op& op, const ExprPtr& load, int across, int along) {
   std::vector<int> dims;
-  for (int d = 0; d < static_cast<int>(op.dims.size()); ++d)
-    if (d != across && d != along && access.depends(d)) dims.push_back(d);
+  for (const int d : dims_in(op, load))
+    if (d != across && d != along) dims.push_back(d);
   dims.push_back(across);
   dims.push_back(along);
   return dims;
@@ -80,7 +81,7 @@ std::optional<std::vector<tile::Node>> stage_transposed(const tile::Op& op, cons
     copy.label = op.label + "_panel";
     copy.conditions = op.conditions;
     std::vector<ExprPtr> subscripts;
-    for (const int d : panel_dims(op, accesses[i], across, along)) {
+    for (const int d : panel_dims(op, loads[i], across, along)) {
       copy.dims.push_back(op.dims[d]);
       copy.dims.back().reduction = false;
       panel->extents.push_back(extent(op, d));

@@ -104,6 +104,11 @@ std::optional<Rejection> find_hulls(NestPlan& plan) {
         const bool later = at[e] > at[d];
         if (!later && plan.layout.unroll[e] * plan.lanes_of(e) == 1) continue;
         plan.hull[d] = true;
+        // The steps of a hull start at its own begin.
+        if (bound == op.dims[d].begin && op.dims[d].step > 1)
+          return unsupported(op, fmt::format("threads share the range of '{}', which begins at "
+                                             "different places for several '{}' at once",
+                                             op.dims[d].var.name, op.dims[e].var.name));
         if (!direction(bound, op.dims[e].var.id))
           return unsupported(op, fmt::format("the range of '{}' is no monotone function of '{}'",
                                              op.dims[d].var.name, op.dims[e].var.name));
@@ -170,6 +175,13 @@ bool all_in_bounds(const std::vector<ExprPtr>& loads, const Ranges& ranges) {
   });
 }
 
+/// Whether elements beyond the box hold values: of shared memory only what was written may be read.
+/// The panels of a contraction are filled to their ends.
+bool is_filled_beyond(const tile::Op& op, const ExprPtr& load) {
+  const auto& node = std::get<kernel::Load>(load->node);
+  return node.buffer->space != kernel::Space::Shared || op.kind == tile::OpKind::Contract;
+}
+
 /// Chooses the dims that are rounded up to whole spans and records which loads need which masks.
 void find_safety(NestPlan& plan) {
   const tile::Op& op = *plan.op;
@@ -186,7 +198,10 @@ void find_safety(NestPlan& plan) {
         });
     if (bounds_others) continue;
     round[d] = plan.width(d);
-    plan.overrun[d] = all_in_bounds(values, rounded_ranges(plan.info, round));
+    plan.overrun[d] = all_in_bounds(values, rounded_ranges(plan.info, round)) &&
+                      std::all_of(values.begin(), values.end(), [&](const ExprPtr& load) {
+                        return !depends_on(load, var) || is_filled_beyond(op, load);
+                      });
     if (!plan.overrun[d]) round[d] = 1;
   }
   const int v = plan.layout.vector_dim;
@@ -197,7 +212,8 @@ void find_safety(NestPlan& plan) {
     const auto& node = std::get<kernel::Load>(load->node);
     Safety safety = Safety::Executed;
     if (proves_in_bounds(plan.info.ranges, node.buffer, node.indices)) safety = Safety::InBox;
-    if (proves_in_bounds(rounded, node.buffer, node.indices)) safety = Safety::Always;
+    if (is_filled_beyond(op, load) && proves_in_bounds(rounded, node.buffer, node.indices))
+      safety = Safety::Always;
     plan.safety[load.get()] = safety;
   }
 }

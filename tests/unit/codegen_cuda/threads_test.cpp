@@ -120,6 +120,25 @@ TEST(Threads, ShufflesAddUp) {
     EXPECT_EQ(z[i], x[i ^ 16] > 32 ? (i < 3 ? 1.0f : x[i ^ 1]) : 0.0f);
 }
 
+/// Threads that an inner exchange does not concern wait at the next, larger one: each group waits
+/// for its own threads.
+TEST(Threads, GroupsOfDifferentSizesWaitApart) {
+  const Batch batch(
+      {"kernel s {\n buffer X float32[32]\n buffer Z float32[32] writable\n thread x 32\n "
+       "register s float32[1] = X[x]\n if x < 8 {\n $s[0] = $s[0] + shuffle($s[0], 4, 8)\n }\n "
+       "$s[0] = $s[0] + shuffle($s[0], 16, 32)\n Z[x] = $s[0]\n}\n"});
+  const auto x = numbers(32);
+  const auto after_first = [&](std::size_t i) { return i < 8 ? x[i] + x[i ^ 4] : x[i]; };
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    auto in = x;
+    std::vector<float> z(32);
+    const auto finding = batch.run(0, {argument(in), argument(z)}, {}, seed);
+    ASSERT_FALSE(finding) << finding->to_string();
+    for (std::size_t i = 0; i < 32; ++i)
+      EXPECT_EQ(z[i], after_first(i) + after_first(i ^ 16));
+  }
+}
+
 /// A text by hand, until kernels have asynchronous copies: `wait` stands between copy and use.
 std::optional<emulation::FindingKind> outcome_of_copy(const std::string& wait,
                                                       std::vector<float>& z) {

@@ -114,7 +114,7 @@ TEST(Generated, PlansRunAndMutantsAreFound) {
   const auto list = mutants(*parsed);
   for (const auto& mutant : list)
     plans.push_back(mutant.plan);
-  ASSERT_EQ(list.size(), 7u) << "two barriers, five guards";
+  ASSERT_EQ(list.size(), 16u) << "two barriers, five guards in fourteen ways";
   const Generated generated = generate(plans);
 
   std::vector<float> x(20 * 24), y(x.size()), z(24);

@@ -16,8 +16,19 @@ struct local_array {
   alignas(Align) T elements[Count];
 };
 
-// ---- what an access starts from: a pointer (also one with qualifiers), an array, a local array
-// ----
+/// Memory in which several threads may write one element at the same time, all of them the same
+/// value: whose write comes last makes no difference.
+template <class T>
+struct agreed_array {
+  T* elements;
+};
+template <class T>
+TC_DEVICE agreed_array<T> agreed(T* base) {
+  return {base};
+}
+
+// ---- what an access starts from: a pointer (also one with qualifiers), an array, a local array,
+// an agreed one ----
 template <class T>
 struct remove_const {
   using type = T;
@@ -26,15 +37,18 @@ template <class T>
 struct remove_const<const T> {
   using type = T;
 };
-template <class T, bool IsLocal>
+template <class T, bool IsLocal, bool IsAgreed = false>
 struct base_traits {
   using element = typename remove_const<T>::type;
   static constexpr bool is_local = IsLocal;
+  static constexpr bool is_agreed = IsAgreed;
 };
 template <class T>
 TC_DEVICE base_traits<T, false> describe(T* base);
 template <class T, int Count, int Align>
 TC_DEVICE base_traits<T, true> describe(const local_array<T, Count, Align>& base);
+template <class T>
+TC_DEVICE base_traits<T, false, true> describe(const agreed_array<T>& base);
 template <class Base>
 TC_DEVICE Base& instance_of();
 template <class Base>
@@ -45,6 +59,10 @@ using element_of = typename traits_of<Base>::element;
 template <class T>
 TC_DEVICE T* address(T* base) {
   return base;
+}
+template <class T>
+TC_DEVICE T* address(const agreed_array<T>& base) {
+  return base.elements;
 }
 template <class T, int Count, int Align>
 TC_DEVICE T* address(local_array<T, Count, Align>& base) {
@@ -68,8 +86,13 @@ TC_DEVICE void announce_read(const T* at, int count TC_CALLER) {
 template <class Base, class T>
 TC_DEVICE void announce_write(T* at, int count TC_CALLER) {
 #if !defined(__CUDACC__)
-  if constexpr (!traits_of<Base>::is_local)
-    emulation::device::write(at, static_cast<std::size_t>(count) * sizeof(T), line);
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+  if constexpr (traits_of<Base>::is_agreed) {
+    emulation::device::atomic_partial_begin(at, bytes, line);
+    emulation::device::atomic_end();
+  } else if constexpr (!traits_of<Base>::is_local) {
+    emulation::device::write(at, bytes, line);
+  }
 #else
   (void)at;
   (void)count;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the device's own compiler says of every text that examples and reported cases become: no
+// error, no warning, and with default options no spilled register. Many texts are compiled as one,
+// since starting the compiler costs more than a kernel. Skipped where NVRTC is not found.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cases/examples.h"
+#include "cases/reported.h"
+#include "cuda/emulated_compiler.h"
+#include "tc/runtime/cuda/nvrtc.h"
+
+namespace tc::cases {
+
+namespace {
+
+using runtime::cuda::Nvrtc;
+
+constexpr std::size_t kTextsPerProgram = 40;
+/// The assembler sometimes keeps a few bytes in local memory although most registers are free. That
+/// is no lack of registers.
+constexpr std::int64_t kFewBytes = 32;
+constexpr int kManyRegisters = 64;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+struct Text {
+  std::string description;
+  codegen::cuda::Source source;
+};
+
+/// One program of many texts: what they include, then each in a namespace; kernels have C linkage,
+/// so equal names become different ones.
+std::string join(const std::vector<Text>& texts) {
+  std::string includes;
+  std::string bodies;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (const auto& kernel : texts[i].source.kernels)
+      bodies += fmt::format("#define {0} {0}__{1}\n", kernel.name, i);
+    bodies += fmt::format("namespace text_{} {{\n", i);
+    std::string_view rest = texts[i].source.text;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      const std::string_view line = rest.substr(0, end);
+      (line.substr(0, 8) == "#include" ? includes : bodies).append(line).append("\n");
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    bodies += "}\n";
+    for (const auto& kernel : texts[i].source.kernels)
+      bodies += fmt::format("#undef {}\n", kernel.name);
+  }
+  return includes + bodies;
+}
+
+/// Number of the text that a kernel of the joined program comes from.
+std::size_t text_of(const std::string& kernel) {
+  return static_cast<std::size_t>(std::stoul(kernel.substr(kernel.rfind("__") + 2)));
+}
+
+class CompiledByNvrtc : public ::testing::Test {
+protected:
+  void SetUp() override {
+    runtime::cuda::NvrtcSearch search;
+    search.cuda_path = environment("TC_CUDA_PATH");
+    std::error_code error;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(environment("TC_TEST_VENV") + "/lib", error))
+      search.site_packages.push_back((entry.path() / "site-packages").string());
+    auto opened = Nvrtc::open(search);
+    if (!opened) GTEST_SKIP() << opened.error().message;
+    nvrtc_ = *opened;
+    for (const auto& header : codegen::cuda::device_headers())
+      headers_[std::string(header.name)] = std::string(header.text);
+  }
+
+  /// Every text for sm_80 and sm_90a; the texts were made for `arch`.
+  void compile(const EmulatedCompiler& collected, bool may_spill, const char* arch) {
+    std::vector<Text> batch;
+    std::size_t kernels = 0;
+    const auto flush = [&] {
+      if (batch.empty()) return;
+      auto compiled =
+          runtime::cuda::compile_cubin(*nvrtc_, join(batch), "texts.cu", headers_, arch);
+      ASSERT_TRUE(compiled) << compiled.error().message;
+      EXPECT_EQ(compiled->log, "") << arch;
+      for (const auto& kernel : compiled->kernels) {
+        ++kernels;
+        if (may_spill) continue;
+        const std::int64_t bytes = kernel.spill_stores + kernel.spill_loads;
+        EXPECT_TRUE(bytes == 0 || (bytes <= kFewBytes && kernel.registers < kManyRegisters))
+            << arch << ": " << kernel.name << " with " << kernel.registers << " registers and "
+            << bytes << " bytes spilled, of " << batch[text_of(kernel.name)].description << "\n"
+            << batch[text_of(kernel.name)].source.text;
+      }
+      batch.clear();
+    };
+    collected.for_each([&](const std::string& description, const codegen::cuda::Source& source) {
+      batch.push_back({description, source});
+      if (batch.size() == kTextsPerProgram) flush();
+    });
+    flush();
+    EXPECT_GE(kernels, collected.size()) << arch;
+    fmt::print("{}: {} texts, {} kernels\n", arch, collected.size(), kernels);
+  }
+
+  /// Examples at their middle size and reported cases, under one set of options.
+  void compile_all(const NamedOptions& options, bool may_spill) {
+    for (const char* arch : {"sm_80", "sm_90a"}) {
+      EmulatedCompiler collected(arch);
+      for (const Example& example : examples())
+        for (const std::string& problem :
+             collect_example(example, example.sizes.at(1), options, collected.collect()))
+          ADD_FAILURE() << problem;
+      for (const auto& cases : {reported_operators(), reported_values()})
+        for (const ReportedCase& reported : cases)
+          for (const Case& test : reported.make())
+            collect_case(test, options, collected.collect());
+      compile(collected, may_spill, arch);
+    }
+  }
+
+  static Problems collect_example(const Example& example, const Sizes& sizes,
+                                  const NamedOptions& options, const Compile& compile) {
+    // What is run computes nothing, so its results are not looked at.
+    return only_refusals(
+        [&](const Compile& inner) { run_example(example, sizes, 1, {options}, inner); }, compile);
+  }
+  static void collect_case(const Case& test, const NamedOptions& options, const Compile& compile) {
+    for (const std::string& problem :
+         only_refusals([&](const Compile& inner) { run_case(test, {options}, inner); }, compile))
+      ADD_FAILURE() << test.name << ": " << problem;
+  }
+  static Problems only_refusals(const std::function<void(const Compile&)>& run,
+                                const Compile& compile) {
+    Problems problems;
+    run([&](const Request& request) {
+      auto compiled = compile(request);
+      if (!compiled) problems.push_back(describe(compiled.error()));
+      return compiled;
+    });
+    return problems;
+  }
+
+  std::shared_ptr<const Nvrtc> nvrtc_;
+  std::map<std::string, std::string> headers_;
+};
+
+TEST_F(CompiledByNvrtc, WithDefaultOptionsNothingSpills) {
+  compile_all({"default", {}}, false);
+}
+
+TEST_F(CompiledByNvrtc, WithNaiveOptions) {
+  compile_all({"naive", *named_options("naive", TargetKind::Cuda)}, true);
+}
+
+}  // namespace
+}  // namespace tc::cases
