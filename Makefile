@@ -36,7 +36,7 @@ demo: build venv
 # Benchmarks are built too, so that they keep compiling.
 test: setup venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
-	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure --no-label-summary -j $(JOBS)
 
 # 2,000 random programs as CUDA kernels in the emulator; `make test` runs 200 others.
 fuzz-cuda: setup $(BUILD)/build.ninja
@@ -47,7 +47,7 @@ fuzz-cuda: setup $(BUILD)/build.ninja
 asan: setup venv
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure -j $(JOBS) -LE python
+	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure --no-label-summary -j $(JOBS) -LE python
 
 # Random programs, compiled and compared with the interpreter. fuzz-full also fails when something that the generator should
 # write is in fewer than 1 % of the programs.
