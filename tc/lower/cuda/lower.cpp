@@ -2,11 +2,10 @@
 #include "tc/lower/cuda/lower.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
-#include "tc/lower/op/nest.h"
+#include "tc/lower/op/body.h"
 #include "tc/lower/op/program_names.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
@@ -19,83 +18,45 @@ using kernel::BinaryOp;
 using kernel::ExprPtr;
 using kernel::StmtPtr;
 
-/// Lowers the body of one kernel.
-class BodyLowering {
-public:
-  BodyLowering(const kernel::GridDim& thread, Names& names) : thread_(thread), names_(names) {}
+constexpr std::int64_t kSharedAlignment = 16;
 
-  /// Null after a rejection.
-  StmtPtr list(const std::vector<tile::Node>& nodes, const Ranges& ranges) {
-    std::vector<StmtPtr> out;
-    for (const auto& node : nodes) {
-      if (rejection_) return nullptr;
-      std::visit(Overloaded{
-                     [&](const tile::Op& op) { operation(op, ranges, out); },
-                     [&](const std::shared_ptr<const tile::Loop>& loop) {
-                       Ranges inner = ranges;
-                       add_loop(inner, *loop);
-                       out.push_back(kernel::make_stmt(
-                           kernel::For{loop->var, loop->begin, loop->end, loop->step,
-                                       kernel::ForKind::Serial, list(loop->body, inner)}));
-                     },
-                     [&](const tile::Local& local) {
-                       count_shared(*local.buffer);
-                       out.push_back(kernel::make_stmt(kernel::Alloc{local.buffer}));
-                     },
-                     [&](const tile::Barrier& barrier) {
-                       out.push_back(kernel::make_stmt(kernel::Barrier{barrier.scope}));
-                     },
-                 },
-                 node);
-    }
-    return kernel::block(std::move(out));
-  }
-
-  const std::optional<Rejection>& rejection() const { return rejection_; }
-  std::int64_t shared_bytes() const { return shared_bytes_; }
-
-private:
-  void count_shared(const kernel::Buffer& buffer) {
-    if (buffer.space != kernel::Space::Shared) return;
+/// Bytes of the shared buffers declared below the nodes; each has a place of its own.
+std::int64_t shared_bytes(const std::vector<tile::Node>& nodes) {
+  std::int64_t total = 0;
+  for (const auto& node : nodes) {
+    if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node))
+      total += shared_bytes((*loop)->body);
+    const auto* local = std::get_if<tile::Local>(&node);
+    if (!local || local->buffer->space != kernel::Space::Shared) continue;
+    const kernel::Buffer& buffer = *local->buffer;
     std::int64_t elements = 1;
     for (std::size_t d = 0; d < buffer.extents.size(); ++d)
       elements += std::max<std::int64_t>(buffer.extents[d] - 1, 0) * buffer.strides[d];
     const std::int64_t bytes = ceil_div(elements * bits(buffer.type), std::int64_t{8});
-    shared_bytes_ += ceil_div(bytes, kSharedAlignment) * kSharedAlignment;
+    total += ceil_div(bytes, kSharedAlignment) * kSharedAlignment;
   }
+  return total;
+}
 
-  /// thread / stride % extent, without what changes nothing.
-  ExprPtr value_of(const tile::Digit& digit) const {
-    ExprPtr value = kernel::var_ref(thread_.var);
-    if (digit.stride > 1)
-      value = kernel::binary(BinaryOp::FloorDiv, value, kernel::int_imm(digit.stride));
-    if (digit.stride * digit.extent < thread_.extent)
-      value = kernel::binary(BinaryOp::FloorMod, value, kernel::int_imm(digit.extent));
-    return value;
-  }
-
-  void operation(const tile::Op& op, const Ranges& ranges, std::vector<StmtPtr>& out) {
-    auto stmt = lower_op(op, ranges, names_);
-    if (!stmt) {
-      rejection_ = stmt.error();
-      return;
-    }
-    out.push_back(kernel::make_stmt(kernel::Comment{op.label}));
-    for (const auto& digit : op.digits)
-      out.push_back(kernel::make_stmt(kernel::Let{digit.var, value_of(digit)}));
-    out.push_back(*stmt);
-  }
-
-  static constexpr std::int64_t kSharedAlignment = 16;
-
-  const kernel::GridDim& thread_;
-  Names& names_;
-  std::int64_t shared_bytes_ = 0;
-  std::optional<Rejection> rejection_;
-};
+/// thread / stride % extent, without what changes nothing.
+ExprPtr value_of(const tile::Digit& digit, const kernel::GridDim& thread) {
+  ExprPtr value = kernel::var_ref(thread.var);
+  if (digit.stride > 1)
+    value = kernel::binary(BinaryOp::FloorDiv, value, kernel::int_imm(digit.stride));
+  if (digit.stride * digit.extent < thread.extent)
+    value = kernel::binary(BinaryOp::FloorMod, value, kernel::int_imm(digit.extent));
+  return value;
+}
 
 Result<kernel::Kernel, Rejection> lower_kernel(const tile::Kernel& source, const Target& target) {
   check(source.thread.has_value(), "a kernel for a GPU has threads: select() comes before lower()");
+  const std::int64_t bytes = shared_bytes(source.body);
+  if (bytes > target.shared_bytes)
+    return Rejection{
+        RejectionKind::LocalMemoryOverflow,
+        fmt::format("kernel '{}' needs {} bytes of shared memory, a block of {} has {}",
+                    source.name, bytes, target.arch, target.shared_bytes),
+        bytes, target.shared_bytes};
   Names names = names_after(source);
   kernel::Kernel kernel;
   kernel.name = source.name;
@@ -103,28 +64,18 @@ Result<kernel::Kernel, Rejection> lower_kernel(const tile::Kernel& source, const
   kernel.int_params = source.int_params;
   kernel.threads = {*source.thread};
   std::vector<StmtPtr> out;
-  for (const auto& loop : source.grid) {
-    const std::int64_t tasks =
-        std::max<std::int64_t>(ceil_div(loop.end - loop.begin, loop.step), 0);
-    if (loop.begin == 0 && loop.step == 1) {
-      kernel.grid.push_back({loop.var, tasks});
-      continue;
-    }
-    const kernel::Var task = names.variable(loop.var.name + "_block");
-    kernel.grid.push_back({task, tasks});
-    out.push_back(kernel::make_stmt(kernel::Let{
-        loop.var, kernel::add(kernel::int_imm(loop.begin),
-                              kernel::mul(kernel::var_ref(task), kernel::int_imm(loop.step)))}));
-  }
-  BodyLowering body(*source.thread, names);
-  out.push_back(body.list(source.body, grid_ranges(source)));
-  if (body.rejection()) return *body.rejection();
-  if (body.shared_bytes() > target.shared_bytes)
-    return Rejection{
-        RejectionKind::LocalMemoryOverflow,
-        fmt::format("kernel '{}' needs {} bytes of shared memory, a block of {} has {}",
-                    source.name, body.shared_bytes(), target.arch, target.shared_bytes),
-        body.shared_bytes(), target.shared_bytes};
+  kernel.grid = lower_grid(source, "_block", names, out);
+  const BodyHooks hooks{[&](const tile::Op& op, std::vector<StmtPtr>& stmts) {
+                          for (const auto& digit : op.digits)
+                            stmts.push_back(kernel::make_stmt(
+                                kernel::Let{digit.var, value_of(digit, *source.thread)}));
+                        },
+                        [](const tile::Barrier& barrier, std::vector<StmtPtr>& stmts) {
+                          stmts.push_back(kernel::make_stmt(kernel::Barrier{barrier.scope}));
+                        }};
+  auto body = lower_body(source.body, grid_ranges(source), names, hooks);
+  if (!body) return body.error();
+  out.push_back(*body);
   kernel.body = kernel::block(std::move(out));
   return kernel;
 }
