@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tc/kernel/host_arithmetic.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
 
@@ -18,17 +19,6 @@ ExprPtr fold_compare(BinaryOp op, int order) {
   case BinaryOp::Eq: return bool_imm(order == 0);
   case BinaryOp::Ne: return bool_imm(order != 0);
   default: return nullptr;
-  }
-}
-
-std::int64_t wrapping(BinaryOp op, std::int64_t a, std::int64_t b) {
-  const auto x = static_cast<std::uint64_t>(a);
-  const auto y = static_cast<std::uint64_t>(b);
-  switch (op) {
-  case BinaryOp::Add: return static_cast<std::int64_t>(x + y);
-  case BinaryOp::Sub: return static_cast<std::int64_t>(x - y);
-  case BinaryOp::Mul: return static_cast<std::int64_t>(x * y);
-  default: unreachable("not a wrapping operation");
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Evaluation of operations on constants, exactly as every code generator evaluates them (ir.h).
-// Internal to the room.
+// For this room and the
+// code generators.
 #pragma once
 
 #include <optional>

@@ -20,6 +20,7 @@
 #include "cases/examples.h"
 #include "cases/reported.h"
 #include "cuda/emulated_compiler.h"
+#include "support/installed_nvrtc.h"
 #include "tc/runtime/cuda/nvrtc.h"
 
 namespace tc::cases {
@@ -33,11 +34,6 @@ constexpr std::size_t kTextsPerProgram = 40;
 /// is no lack of registers.
 constexpr std::int64_t kFewBytes = 32;
 constexpr int kManyRegisters = 64;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 struct Text {
   std::string description;
@@ -75,13 +71,7 @@ std::size_t text_of(const std::string& kernel) {
 class CompiledByNvrtc : public ::testing::Test {
 protected:
   void SetUp() override {
-    runtime::cuda::NvrtcSearch search;
-    search.cuda_path = environment("TC_CUDA_PATH");
-    std::error_code error;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(environment("TC_TEST_VENV") + "/lib", error))
-      search.site_packages.push_back((entry.path() / "site-packages").string());
-    auto opened = Nvrtc::open(search);
+    auto opened = Nvrtc::open(test::nvrtc_search());
     if (!opened) GTEST_SKIP() << opened.error().message;
     nvrtc_ = *opened;
     for (const auto& header : codegen::cuda::device_headers())

@@ -24,28 +24,6 @@ bool is_int_range(const kernel::Interval& range) {
   return range.lo >= kIntMin && range.hi <= kIntMax;
 }
 
-const char* operator_text(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::Add: return "+";
-  case BinaryOp::Sub: return "-";
-  case BinaryOp::Mul: return "*";
-  case BinaryOp::Div:
-  case BinaryOp::FloorDiv: return "/";
-  case BinaryOp::FloorMod: return "%";
-  case BinaryOp::Lt: return "<";
-  case BinaryOp::Le: return "<=";
-  case BinaryOp::Gt: return ">";
-  case BinaryOp::Ge: return ">=";
-  case BinaryOp::Eq: return "==";
-  case BinaryOp::Ne: return "!=";
-  case BinaryOp::And: return "&&";
-  case BinaryOp::Or: return "||";
-  case BinaryOp::Min: return "min";
-  case BinaryOp::Max: return "max";
-  }
-  unreachable("binary operation");
-}
-
 Binding binding_of(BinaryOp op) {
   switch (op) {
   case BinaryOp::Add:
@@ -259,7 +237,7 @@ Text Emitter::binary_text(const kernel::Binary& n, const ExprPtr& expr) {
     if (elem == DType::Bool)
       return infix(left, n.op == BinaryOp::Min ? "&&" : "||",
                    n.op == BinaryOp::Min ? Binding::And : Binding::Or, right, elem);
-    return function(fmt::format("tc::{}", operator_text(n.op)), {left, right}, left.elem,
+    return function(fmt::format("tc::{}", kernel::symbol(n.op)), {left, right}, left.elem,
                     expr->type.lanes);
   case BinaryOp::Lt:
   case BinaryOp::Le:
@@ -268,16 +246,16 @@ Text Emitter::binary_text(const kernel::Binary& n, const ExprPtr& expr) {
   case BinaryOp::Eq:
   case BinaryOp::Ne:
     if (expr->type.lanes > 1) unify(left, right);
-    return infix(left, operator_text(n.op), binding_of(n.op), right, DType::Bool);
+    return infix(left, kernel::symbol(n.op), binding_of(n.op), right, DType::Bool);
   case BinaryOp::And:
-  case BinaryOp::Or: return infix(left, operator_text(n.op), binding_of(n.op), right, DType::Bool);
+  case BinaryOp::Or: return infix(left, kernel::symbol(n.op), binding_of(n.op), right, DType::Bool);
   }
   unreachable("binary operation");
 }
 
 Text Emitter::arithmetic_text(const kernel::Binary& n, const ExprPtr& expr, Text left, Text right) {
   const DType elem = expr->type.elem;
-  const char* op = operator_text(n.op);
+  const char* op = kernel::symbol(n.op);
   const Binding binding = binding_of(n.op);
   if (is_float(elem) || is_unsigned_integer(elem)) return infix(left, op, binding, right, elem);
   const kernel::Interval range = facts_.range(expr);

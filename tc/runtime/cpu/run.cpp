@@ -9,6 +9,7 @@
 
 #include <omp.h>
 
+#include "tc/kernel/host_arithmetic.h"
 #include "tc/runtime/cpu/module.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
@@ -24,16 +25,6 @@ void watch_forks() {
   static std::once_flag once;
   std::call_once(once,
                  [] { pthread_atfork(nullptr, nullptr, [] { forked_process.store(true); }); });
-}
-
-std::int64_t wrapping(std::int64_t a, std::int64_t b, kernel::BinaryOp op) {
-  const auto x = static_cast<std::uint64_t>(a);
-  const auto y = static_cast<std::uint64_t>(b);
-  switch (op) {
-  case kernel::BinaryOp::Add: return static_cast<std::int64_t>(x + y);
-  case kernel::BinaryOp::Sub: return static_cast<std::int64_t>(x - y);
-  default: return static_cast<std::int64_t>(x * y);
-  }
 }
 
 class Runner {
@@ -72,9 +63,11 @@ private:
                             const std::int64_t v = evaluate(n.operand);
                             return n.op == kernel::UnaryOp::Not
                                        ? std::int64_t{v == 0}
-                                       : wrapping(0, v, kernel::BinaryOp::Sub);
+                                       : kernel::wrapping(kernel::BinaryOp::Sub, 0, v);
                           },
-                          [&](const kernel::Binary& n) { return evaluate(n); },
+                          [&](const kernel::Binary& n) {
+                            return kernel::evaluate(n.op, evaluate(n.left), evaluate(n.right));
+                          },
                           [&](const kernel::Select& n) {
                             return evaluate(n.condition) != 0 ? evaluate(n.if_true)
                                                               : evaluate(n.if_false);
@@ -88,30 +81,6 @@ private:
                           },
                       },
                       expr->node);
-  }
-
-  std::int64_t evaluate(const kernel::Binary& n) const {
-    const std::int64_t a = evaluate(n.left);
-    const std::int64_t b = evaluate(n.right);
-    switch (n.op) {
-    case kernel::BinaryOp::Add:
-    case kernel::BinaryOp::Sub:
-    case kernel::BinaryOp::Mul: return wrapping(a, b, n.op);
-    case kernel::BinaryOp::FloorDiv: return floor_div(a, b);
-    case kernel::BinaryOp::FloorMod: return floor_mod(a, b);
-    case kernel::BinaryOp::Min: return std::min(a, b);
-    case kernel::BinaryOp::Max: return std::max(a, b);
-    case kernel::BinaryOp::Lt: return a < b;
-    case kernel::BinaryOp::Le: return a <= b;
-    case kernel::BinaryOp::Gt: return a > b;
-    case kernel::BinaryOp::Ge: return a >= b;
-    case kernel::BinaryOp::Eq: return a == b;
-    case kernel::BinaryOp::Ne: return a != b;
-    case kernel::BinaryOp::And: return a & b;
-    case kernel::BinaryOp::Or: return a | b;
-    case kernel::BinaryOp::Div: break;
-    }
-    unreachable("a host value is an integer expression");
   }
 
   void run_launch(const kernel::Launch& launch) {

@@ -8,41 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "tc/kernel/host_arithmetic.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
 
 namespace tc::runtime::cuda {
 namespace {
-
-std::int64_t wrapping(kernel::BinaryOp op, std::int64_t a, std::int64_t b) {
-  const auto x = static_cast<std::uint64_t>(a);
-  const auto y = static_cast<std::uint64_t>(b);
-  if (op == kernel::BinaryOp::Add) return static_cast<std::int64_t>(x + y);
-  if (op == kernel::BinaryOp::Sub) return static_cast<std::int64_t>(x - y);
-  return static_cast<std::int64_t>(x * y);
-}
-
-std::int64_t apply(kernel::BinaryOp op, std::int64_t a, std::int64_t b) {
-  switch (op) {
-  case kernel::BinaryOp::Add:
-  case kernel::BinaryOp::Sub:
-  case kernel::BinaryOp::Mul: return wrapping(op, a, b);
-  case kernel::BinaryOp::FloorDiv: return floor_div(a, b);
-  case kernel::BinaryOp::FloorMod: return floor_mod(a, b);
-  case kernel::BinaryOp::Min: return std::min(a, b);
-  case kernel::BinaryOp::Max: return std::max(a, b);
-  case kernel::BinaryOp::Lt: return a < b;
-  case kernel::BinaryOp::Le: return a <= b;
-  case kernel::BinaryOp::Gt: return a > b;
-  case kernel::BinaryOp::Ge: return a >= b;
-  case kernel::BinaryOp::Eq: return a == b;
-  case kernel::BinaryOp::Ne: return a != b;
-  case kernel::BinaryOp::And: return a & b;
-  case kernel::BinaryOp::Or: return a | b;
-  case kernel::BinaryOp::Div: break;
-  }
-  unreachable("compile_steps lets no float division through");
-}
 
 /// constant + sum of factors times counter slots, wrapping.
 struct Affine {
@@ -51,16 +22,16 @@ struct Affine {
 };
 
 Affine combine(kernel::BinaryOp op, Affine a, const Affine& b) {
-  a.constant = wrapping(op, a.constant, b.constant);
+  a.constant = kernel::wrapping(op, a.constant, b.constant);
   for (const auto& [slot, factor] : b.factors)
-    a.factors[slot] = wrapping(op, a.factors[slot], factor);
+    a.factors[slot] = kernel::wrapping(op, a.factors[slot], factor);
   return a;
 }
 
 Affine scale(Affine a, std::int64_t by) {
-  a.constant = wrapping(kernel::BinaryOp::Mul, a.constant, by);
+  a.constant = kernel::wrapping(kernel::BinaryOp::Mul, a.constant, by);
   for (auto& [slot, factor] : a.factors)
-    factor = wrapping(kernel::BinaryOp::Mul, factor, by);
+    factor = kernel::wrapping(kernel::BinaryOp::Mul, factor, by);
   return a;
 }
 
@@ -248,12 +219,12 @@ std::int64_t HostProgram::evaluate_code(const HostValue& value, const Counters& 
     case HostOp::Kind::Push: stack[top++] = op.value; break;
     case HostOp::Kind::Counter: stack[top++] = counters[static_cast<std::size_t>(op.value)]; break;
     case HostOp::Kind::Negate:
-      stack[top - 1] = wrapping(kernel::BinaryOp::Sub, 0, stack[top - 1]);
+      stack[top - 1] = kernel::wrapping(kernel::BinaryOp::Sub, 0, stack[top - 1]);
       break;
     case HostOp::Kind::Not: stack[top - 1] = stack[top - 1] == 0; break;
     case HostOp::Kind::Binary:
       --top;
-      stack[top - 1] = apply(op.binary, stack[top - 1], stack[top]);
+      stack[top - 1] = kernel::evaluate(op.binary, stack[top - 1], stack[top]);
       break;
     case HostOp::Kind::Select:
       top -= 2;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "batch.h"
+#include "support/installed_nvrtc.h"
 #include "tc/math/scalar.h"
 #include "tc/runtime/cuda/nvrtc.h"
 
@@ -18,21 +19,10 @@ namespace {
 
 using runtime::cuda::Nvrtc;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 class CompiledByNvrtc : public ::testing::Test {
 protected:
   void SetUp() override {
-    runtime::cuda::NvrtcSearch search;
-    search.cuda_path = environment("TC_CUDA_PATH");
-    std::error_code error;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(environment("TC_TEST_VENV") + "/lib", error))
-      search.site_packages.push_back((entry.path() / "site-packages").string());
-    auto opened = Nvrtc::open(search);
+    auto opened = Nvrtc::open(test::nvrtc_search());
     if (!opened) GTEST_SKIP() << opened.error().message;
     nvrtc_ = *opened;
     for (const auto& header : codegen::cuda::device_headers())

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/installed_nvrtc.h"
 #include "tc/kernel/seal.h"
 #include "tc/support/check.h"
 
@@ -17,24 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-NvrtcSearch search() {
-  NvrtcSearch search;
-  search.cuda_path = environment("TC_CUDA_PATH");
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(environment("TC_TEST_VENV") + "/lib", error))
-    search.site_packages.push_back((entry.path() / "site-packages").string());
-  return search;
-}
+using test::nvrtc_search;
 
 class NvrtcTest : public ::testing::Test {
 protected:
   void SetUp() override {
-    auto opened = Nvrtc::open(search());
+    auto opened = Nvrtc::open(nvrtc_search());
     if (!opened) GTEST_SKIP() << opened.error().message;
     nvrtc_ = *opened;
   }
@@ -210,7 +199,7 @@ TEST_F(NvrtcTest, ThreadsCompileAtOnce) {
 }
 
 TEST_F(NvrtcTest, NewerThanTheDriverIsPassedOver) {
-  NvrtcSearch old = search();
+  NvrtcSearch old = nvrtc_search();
   old.cuda_path = nvrtc_->path();
   old.driver_version = 11080;
   const auto opened = Nvrtc::open(old);
