@@ -258,11 +258,14 @@ std::optional<Failure> prove(const SourceBuffer& source, const FrontEnd& front) 
 
 namespace {
 
-/// Parts of a reduction that keep a target busy: its cores, or blocks enough to fill each
+/// Parts of reductions that keep a target busy: its cores, or blocks enough to fill each
 /// multiprocessor several times.
-int parallel_parts(const Target& target) {
+poly::Parallelism parallelism_of(const Target& target) {
   constexpr int kBlocksPerMultiprocessor = 4;
-  return target.kind == TargetKind::Cuda ? kBlocksPerMultiprocessor * target.cores : target.cores;
+  constexpr int kProductBlocks = 2;
+  constexpr std::int64_t kProductSide = 64;
+  if (target.kind == TargetKind::Cpu) return {target.cores};
+  return {kBlocksPerMultiprocessor * target.cores, kProductBlocks * target.cores, kProductSide};
 }
 
 Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
@@ -272,7 +275,7 @@ Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
   sets::IslContext context(kSchedulerOperations);
   poly::Scop scop = poly::build_scop(front.specialised);
   // Before dependences: a split reduction is a statement of its own, with dependences of its own.
-  scop = poly::split_where_needed(scop, options, parallel_parts(target));
+  scop = poly::split_where_needed(scop, options, parallelism_of(target));
   observe(Stage::Scop, [&] { return poly::to_string(scop); });
 
   const poly::Relations relations = poly::relations(scop, context);

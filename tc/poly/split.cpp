@@ -9,6 +9,7 @@
 #include "tc/poly/access.h"
 #include "tc/poly/bounds.h"
 #include "tc/poly/left_side.h"
+#include "tc/poly/product.h"
 #include "tc/support/check.h"
 
 namespace tc::poly {
@@ -23,6 +24,8 @@ constexpr std::int64_t kRun = 64;
 /// Elements side by side that keep the vector lanes of one core busy where a reduction runs across
 /// rows.
 constexpr std::int64_t kColumnsPerCore = 16;
+/// Points of each element in a part of a product.
+constexpr std::int64_t kPointsPerProductPart = 64;
 
 std::set<int> left_indices(const Statement& statement) {
   std::set<int> left;
@@ -257,9 +260,30 @@ std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
+/// Points of the indices together.
+std::int64_t extent_of(const std::vector<Interval>& ranges, const std::vector<int>& indices) {
+  std::int64_t product = 1;
+  for (const int i : indices)
+    product = saturating_product(product, ranges[static_cast<std::size_t>(i)].extent());
+  return product;
+}
+
+/// Parts of a product whose tiles are too few: each has some points of every element, so that the
+/// second pass costs little beside.
+std::int64_t parts_of_product(const Product& product, const std::vector<Interval>& ranges,
+                              std::int64_t elements, std::int64_t points,
+                              const Parallelism& parallelism) {
+  const auto side = [&](const std::vector<int>& indices) {
+    return std::min(extent_of(ranges, indices), parallelism.product_side);
+  };
+  const std::int64_t tile = side(product.rows) * side(product.columns);
+  const std::int64_t tiles = (elements + tile - 1) / tile;
+  return std::min(parallelism.product_tasks / tiles, points / elements / kPointsPerProductPart);
+}
+
 /// Number of parts that the model or the option asks for; 1: none.
 std::int64_t wanted_parts(const Scop& scop, int position, const MappingOptions& options,
-                          int cores) {
+                          const Parallelism& parallelism) {
   const Statement& statement = scop.statements[static_cast<std::size_t>(position)];
   const std::vector<Interval> ranges = index_ranges(statement.indices, loop_ranges(scop.body));
   const std::set<int> left = left_indices(statement);
@@ -274,13 +298,16 @@ std::int64_t wanted_parts(const Scop& scop, int position, const MappingOptions& 
     return elements < options.split_reduction ? options.split_reduction : 1;
   // Inside a `for` a split would add a launch to every iteration.
   if (!statement.loops.empty()) return 1;
-  const std::int64_t tasks =
-      options.tasks > 0 ? options.tasks : 2 * static_cast<std::int64_t>(cores);
+  const std::int64_t cores = parallelism.tasks;
+  const std::int64_t tasks = options.tasks > 0 ? options.tasks : 2 * cores;
   if (cores <= 1 || points / tasks < kPointsPerPart / 4) return 1;
   std::int64_t parts = 1;
   if (elements < cores) parts = (tasks + elements - 1) / elements;
   if (elements < cores * kColumnsPerCore && runs_across_rows(scop, position))
     parts = std::max(parts, tasks);
+  if (parallelism.product_tasks > 0)
+    if (const auto product = find_product(statement, true))
+      parts = parts_of_product(*product, ranges, elements, points, parallelism);
   return std::min(parts, std::max<std::int64_t>(1, points / kPointsPerPart));
 }
 
@@ -304,14 +331,15 @@ Scop split_reduction(const Scop& scop, int statement, std::int64_t parts) {
   return Splitter(scop, statement, parts).split();
 }
 
-Scop split_where_needed(const Scop& scop, const MappingOptions& options, int cores) {
+Scop split_where_needed(const Scop& scop, const MappingOptions& options,
+                        const Parallelism& parallelism) {
   if (options.split_reduction == 1) return scop;
   Scop result = scop;
   for (std::size_t s = 0; s < result.statements.size(); ++s) {
     const int position = static_cast<int>(s);
     if (!can_split(result, position)) continue;
     const std::size_t before = result.statements.size();
-    result = split_reduction(result, position, wanted_parts(result, position, options, cores));
+    result = split_reduction(result, position, wanted_parts(result, position, options, parallelism));
     // The combining statement moved behind the two new ones and is not looked at again.
     s += result.statements.size() - before;
   }

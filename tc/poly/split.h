@@ -23,11 +23,22 @@ namespace tc::poly {
 /// constant bounds throughout, since a part in which nothing contributes would hold no position.
 bool can_split(const Scop& scop, int statement);
 
-/// Splits every reduction that has too little outer parallelism for `cores` and enough work to pay
-/// for a second pass: full reductions to scalars, a few long rows, sums over the long dimension of
-/// a tall matrix with few columns. MappingOptions::split_reduction 1 forbids it, a larger number
-/// asks for that many parts of every reduction that has fewer parallel elements than parts.
-/// Placement: before relations() and the schedule.
-Scop split_where_needed(const Scop& scop, const MappingOptions& options, int cores);
+/// What a target can keep busy.
+struct Parallelism {
+  int tasks = 1;  ///< at once
+  /// Products: so many tasks at once, with at most so many rows and columns each. 0: a product is
+  /// split like any other reduction.
+  int product_tasks = 0;
+  std::int64_t product_side = 0;
+};
+
+/// Splits every reduction that has too little outer parallelism for the target and enough work to
+/// pay for a second pass: full reductions to scalars, a few long rows, sums over the long dimension
+/// of a tall matrix with few columns, products with few tiles.
+/// MappingOptions::split_reduction 1 forbids it, a larger number asks for that many parts of every
+/// reduction that has fewer parallel elements than parts. Placement: before relations() and the
+/// schedule.
+Scop split_where_needed(const Scop& scop, const MappingOptions& options,
+                        const Parallelism& parallelism);
 
 }  // namespace tc::poly

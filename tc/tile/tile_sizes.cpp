@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tc/poly/product.h"
 #include "tc/support/numeric.h"
 #include "tc/tile/growth.h"
 
@@ -65,7 +66,7 @@ public:
   Sizes run() {
     Sizes sizes = extent_;
     if (total_ < kSingleTaskPoints || options_.tasks == 1 || context_.single_task) return sizes;
-    const auto product = find_product();
+    const auto product = find_product(false);
     if (product)
       cap_product(*product, sizes);
     else
@@ -90,7 +91,7 @@ public:
       if (!fixed_[m]) sizes[m] = 1;
     const std::int64_t blocks =
         options_.tasks > 0 ? options_.tasks : kBlocksPerCore * std::max(target_.cores, 1);
-    const auto product = find_product();
+    const auto product = find_product(true);
     // Runs of memory first: a warp that touches single elements wastes most of what it moves.
     for (const std::size_t m : run_members())
       grow_to(m, kWarpRun, 0, sizes);
@@ -310,7 +311,9 @@ private:
       bool reuse = false;
       for (const auto& access : context_.accesses) {
         if (access.tensor != static_cast<int>(t) || access.gathered()) continue;
-        if (!access.write && is_product(static_cast<std::size_t>(access.position))) continue;
+        if (!access.write && poly::find_product(statement(static_cast<std::size_t>(access.position)),
+                                                false))
+          continue;
         reuse = reuse || has_reuse(access) || (first && !same_access(*first, access));
         if (!first) first = &access;
       }
@@ -497,62 +500,27 @@ private:
     return false;
   }
 
-  /// The heaviest product reduction, if such reductions make up half of the points.
-  std::optional<Product> find_product() const {
+  /// Rows and columns of the heaviest product reduction as band members, if such reductions make up
+  /// half of the points.
+  std::optional<Product> find_product(bool chains) const {
     std::optional<std::size_t> heaviest;
     std::int64_t products = 0;
     for (std::size_t p = 0; p < group_.statements.size(); ++p) {
-      if (!is_product(p)) continue;
+      if (!poly::find_product(statement(p), chains)) continue;
       products = saturating_add(products, points_[p]);
       if (!heaviest || points_[p] > points_[*heaviest]) heaviest = p;
     }
     if (!heaviest || products < total_ / 2) return std::nullopt;
-    const auto& target = statement(*heaviest).targets.front();
-    const auto& value = std::get<lang::Binary>(target.value->node);
-    const auto left = members_of(*heaviest, value.left);
-    const auto right = members_of(*heaviest, value.right);
-    const bool left_columns = innermost_is_left(statement(*heaviest));
-    Product product;
-    for (std::size_t m = 0; m < extent_.size(); ++m) {
-      if (left[m] == right[m]) continue;
-      (left[m] == left_columns ? product.columns : product.rows).push_back(m);
-    }
-    return product;
-  }
-
-  /// Whether the innermost index of the target that only one factor of the product has is one of
-  /// the left factor.
-  static bool innermost_is_left(const poly::Statement& s) {
-    const auto& target = s.targets.front();
-    const auto& value = std::get<lang::Binary>(target.value->node);
-    const auto left = indices_of(s, value.left);
-    const auto right = indices_of(s, value.right);
-    for (auto subscript = target.subscripts.rbegin(); subscript != target.subscripts.rend();
-         ++subscript) {
-      const auto here = indices_of(s, *subscript);
-      for (std::size_t i = 0; i < here.size(); ++i)
-        if (here[i] && left[i] != right[i]) return left[i];
-    }
-    return false;
-  }
-
-  /// target += a * b where both factors have indices of their own besides a reduction.
-  bool is_product(std::size_t position) const {
-    const auto& s = statement(position);
-    if (s.kind != poly::StatementKind::Reduce || s.op != lang::ReduceOp::Add || s.scatter)
-      return false;
-    const auto* product = std::get_if<lang::Binary>(&s.targets.front().value->node);
-    if (!product || product->op != lang::BinaryOp::Mul) return false;
-    const auto left = indices_of(s, product->left);
-    const auto right = indices_of(s, product->right);
-    bool only_left = false;
-    bool only_right = false;
-    for (std::size_t i = 0; i < s.indices.size(); ++i) {
-      if (!s.indices[i].on_left) continue;
-      only_left = only_left || (left[i] && !right[i]);
-      only_right = only_right || (right[i] && !left[i]);
-    }
-    return only_left && only_right;
+    const auto found = poly::find_product(statement(*heaviest), chains);
+    const auto members = [&](const std::vector<int>& indices) {
+      std::vector<std::size_t> result;
+      for (const int index : indices)
+        if (const int m = member_of(*heaviest, index); m >= 0)
+          result.push_back(static_cast<std::size_t>(m));
+      std::sort(result.begin(), result.end());
+      return result;
+    };
+    return Product{members(found->rows), members(found->columns)};
   }
 
   /// Rows of one register tile, as many as accumulators of two vectors fit beside operands.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tc/lower/cuda/distribute.h"
+#include "tc/lower/cuda/roles.h"
 #include "tc/lower/op/access.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
@@ -25,79 +26,8 @@ constexpr int kLanes = 4;
 constexpr std::int64_t kFetched = 16;  ///< registers of a panel's next block
 constexpr std::int64_t kPanelBytes = 64 << 10;
 constexpr std::int64_t kWholeBytes = 24 << 10;  ///< panels of the whole reduction
-
-/// One factor of the product.
-struct Side {
-  ExprPtr value;
-  std::vector<int> kept;  ///< dims of this factor only, as in Op::dims; the last one is innermost
-};
-
-struct Roles {
-  Side rows, columns;  ///< columns: the side along which the target is contiguous
-  std::vector<int> batch, reductions;
-};
-
-std::int64_t extent(const tile::Op& op, int d) {
-  return std::max<std::int64_t>(op.dims[d].max_extent, 1);
-}
-
-std::int64_t volume(const tile::Op& op, const std::vector<int>& dims) {
-  std::int64_t product = 1;
-  for (const int d : dims)
-    product = std::min(product * extent(op, d), std::int64_t{1} << 40);
-  return product;
-}
-
-bool is_plain_box(const tile::Op& op) {
-  return std::all_of(op.dims.begin(), op.dims.end(), [&](const tile::Dim& dim) {
-    return dims_in(op, dim.begin).empty() && dims_in(op, dim.end).empty();
-  });
-}
-
-std::optional<Roles> find_roles(const tile::Op& op, const OpInfo& info) {
-  if (op.combine != tile::Combine::Add || op.targets.size() != 1 || !op.conditions.empty())
-    return std::nullopt;
-  const auto* product = std::get_if<kernel::Binary>(&op.targets[0].value->node);
-  if (!product || product->op != BinaryOp::Mul || !is_plain_box(op)) return std::nullopt;
-  if (bits(op.targets[0].buffer->type) < 8) return std::nullopt;
-  if (!op.from_identity && rounds_partial_results(op)) return std::nullopt;
-  Roles roles;
-  Side left{product->left, {}}, right{product->right, {}};
-  const Access store = accesses_of(op, info).back();
-  int contiguous = -1;
-  for (int d = 0; d < static_cast<int>(op.dims.size()); ++d) {
-    const int var = op.dims[d].var.id;
-    const bool in_left = depends_on(left.value, var);
-    const bool in_right = depends_on(right.value, var);
-    if (info.is_pure_reduction(d)) {
-      if (!in_left || !in_right) return std::nullopt;
-      roles.reductions.push_back(d);
-      continue;
-    }
-    if (!info.distinct[d] || op.dims[d].reduction) return std::nullopt;
-    if (in_left == in_right) {
-      roles.batch.push_back(d);
-      continue;
-    }
-    (in_left ? left : right).kept.push_back(d);
-    if (store.stride[d] == 1 && extent(op, d) > 1) contiguous = d;
-  }
-  if (roles.reductions.empty() || left.kept.empty() || right.kept.empty()) return std::nullopt;
-  const auto has = [](const Side& side, int d) {
-    return std::find(side.kept.begin(), side.kept.end(), d) != side.kept.end();
-  };
-  const bool left_is_columns = contiguous >= 0 ? has(left, contiguous) : false;
-  roles.columns = left_is_columns ? left : right;
-  roles.rows = left_is_columns ? right : left;
-  const auto inner_last = [&](std::vector<int>& dims) {
-    std::stable_sort(dims.begin(), dims.end(), [&](int a, int b) {
-      return std::abs(store.stride[a]) > std::abs(store.stride[b]);
-    });
-  };
-  inner_last(roles.rows.kept);
-  inner_last(roles.columns.kept);
-  return roles;
-}
+constexpr std::int64_t kInPanel = 64;  ///< points of the reduction dims that are not cut, at most
+constexpr std::int64_t kRun = 8;       ///< points in a row of memory that a panel should take
 
 /// How threads and registers cover one kept dim: extent <= threads * places * lanes.
 struct Cover {
@@ -118,45 +48,21 @@ public:
 
   std::optional<std::vector<tile::Node>> run() {
     if (!cover()) return std::nullopt;
+    choose_loops();
     choose_block();
     accumulator_ = buffer("acc", accumulator_extents(), kernel::Space::Register);
-    if (!lies_near(roles_.rows)) rows_panel_ = panel("rows", roles_.rows);
-    if (!lies_near(roles_.columns)) columns_panel_ = panel("columns", roles_.columns);
+    std::vector<tile::Node> body{tile::Local{accumulator_}};
+    for (const auto& factor : roles_.factors) {
+      const bool near = lies_near(factor);
+      panels_.push_back(near ? nullptr : panel(factor));
+      if (!near) body.emplace_back(tile::Local{panels_.back()});
+    }
     if (panel_bytes_ > kPanelBytes) return std::nullopt;
-    std::vector<tile::Node> body;
-    body.emplace_back(tile::Local{accumulator_});
-    if (rows_panel_) body.emplace_back(tile::Local{rows_panel_});
-    if (columns_panel_) body.emplace_back(tile::Local{columns_panel_});
     body.emplace_back(clear());
-    std::vector<tile::Node> block, next;
-    for (const auto& [side, panel] :
-         {std::pair{&roles_.rows, rows_panel_}, std::pair{&roles_.columns, columns_panel_}}) {
-      if (!panel) continue;
-      const tile::Op whole = copy(*side, panel);
-      const auto ahead = blocked_ >= 0 ? fetch_ahead(whole) : std::nullopt;
-      if (!ahead) {
-        block.emplace_back(whole);
-        continue;
-      }
-      body.emplace_back(tile::Local{ahead->registers});
-      body.emplace_back(ahead->first);
-      block.emplace_back(ahead->commit);
-      next.emplace_back(ahead->next);
-    }
-    block.insert(block.end(), next.begin(), next.end());
-    block.emplace_back(multiply());
-    if (blocked_ >= 0) {
-      auto loop = std::make_shared<tile::Loop>();
-      loop->var = block_var_;
-      loop->begin = op_.dims[blocked_].begin;
-      loop->end = op_.dims[blocked_].end;
-      loop->step = depth_;
-      loop->body = std::move(block);
-      body.emplace_back(std::move(loop));
-    } else {
-      for (auto& node : block)
-        body.push_back(std::move(node));
-    }
+    auto inner = products(body);
+    for (const int d : looped_)
+      inner = around(d, std::move(inner));
+    body.insert(body.end(), inner.begin(), inner.end());
     body.emplace_back(store());
     for (const int d : roles_.batch)
       body = around(d, std::move(body));
@@ -164,13 +70,47 @@ public:
   }
 
 private:
+  /// Copies and products of one point of the looped reductions. Registers for what is fetched ahead
+  /// are declared in `declarations`.
+  std::vector<tile::Node> products(std::vector<tile::Node>& declarations) {
+    std::vector<tile::Node> before, block, next;
+    for (std::size_t f = 0; f < panels_.size(); ++f) {
+      if (!panels_[f]) continue;
+      const tile::Op whole = copy(roles_.factors[f], panels_[f]);
+      const bool cut = blocked_ >= 0 && depends(roles_.factors[f], blocked_);
+      const auto ahead = cut ? fetch_ahead(whole) : std::nullopt;
+      if (!ahead) {
+        (cut || blocked_ < 0 ? block : before).emplace_back(whole);
+        continue;
+      }
+      declarations.emplace_back(tile::Local{ahead->registers});
+      before.emplace_back(ahead->first);
+      block.emplace_back(ahead->commit);
+      next.emplace_back(ahead->next);
+    }
+    block.insert(block.end(), next.begin(), next.end());
+    block.emplace_back(multiply());
+    if (blocked_ < 0) {
+      before.insert(before.end(), block.begin(), block.end());
+      return before;
+    }
+    auto loop = std::make_shared<tile::Loop>();
+    loop->var = block_var_;
+    loop->begin = op_.dims[blocked_].begin;
+    loop->end = op_.dims[blocked_].end;
+    loop->step = depth_;
+    loop->body = std::move(block);
+    before.emplace_back(std::move(loop));
+    return before;
+  }
+
   // ---- shape ----
 
   /// Register tiles as square as they come; false if the threads cannot cover the box.
   bool cover() {
-    const std::int64_t rows = volume(op_, roles_.rows.kept);
-    const std::int64_t columns = volume(op_, roles_.columns.kept);
-    const int inner = roles_.columns.kept.back();
+    const std::int64_t rows = volume(op_, roles_.rows);
+    const std::int64_t columns = volume(op_, roles_.columns);
+    const int inner = roles_.columns.back();
     if (options_.vector_bits != 1 && extent(op_, inner) >= kLanes) covers_[inner].lanes = kLanes;
     // Columns: lanes first, then at most as many threads as leave rows a fair share.
     const std::int64_t want = std::max<std::int64_t>(ceil_div(rows * columns, threads_), 1);
@@ -182,12 +122,11 @@ private:
     const std::int64_t column_threads =
         std::clamp<std::int64_t>(ceil_div(columns, column_places), 1, threads_);
     stride_ = 1;
-    spread(roles_.columns.kept, column_threads);
-    spread(roles_.rows.kept, threads_ / stride_);
+    spread(roles_.columns, column_threads);
+    spread(roles_.rows, threads_ / stride_);
     std::int64_t accumulators = 1;
-    for (const auto* side : {&roles_.rows, &roles_.columns})
-      for (const int d : side->kept)
-        accumulators *= covers_[d].places * covers_[d].lanes;
+    for (const int d : kept())
+      accumulators *= covers_[d].places * covers_[d].lanes;
     return accumulators <= kAccumulators;
   }
 
@@ -208,30 +147,66 @@ private:
 
   /// Deep enough that each thread copies several elements between two barriers.
   std::int64_t panel_depth() const {
-    const std::int64_t side = volume(op_, roles_.rows.kept) + volume(op_, roles_.columns.kept);
+    const std::int64_t side = volume(op_, roles_.rows) + volume(op_, roles_.columns);
     std::int64_t depth = kPanelDepth;
     while (depth < kDeepestPanel && depth * side < kCopied * threads_)
       depth *= 2;
     return depth;
   }
 
+  std::int64_t wanted_depth() const {
+    return options_.contract_block_k > 0 ? options_.contract_block_k : panel_depth();
+  }
+
+  static bool depends(const Factor& factor, int reduction) {
+    return std::find(factor.reductions.begin(), factor.reductions.end(), reduction) !=
+           factor.reductions.end();
+  }
+
+  /// Reduction dims that become loops around the panels: all but the longest, if their points
+  /// together would make panels too deep, or leave them short runs of memory along the longest.
+  void choose_loops() {
+    std::vector<int> others = roles_.reductions;
+    const int longest = longest_reduction();
+    std::erase(others, longest);
+    const std::int64_t points = volume(op_, others);
+    const bool short_runs = runs_along(longest) && wanted_depth() / points < kRun &&
+                            extent(op_, longest) >= kRun;
+    if (points == 1 || (points <= kInPanel && !short_runs)) return;
+    looped_.assign(others.rbegin(), others.rend());
+    roles_.reductions = {longest};
+    for (auto& factor : roles_.factors)
+      std::erase_if(factor.reductions, [&](int d) { return d != longest; });
+  }
+
+  bool runs_along(int d) const {
+    const auto accesses = accesses_of(op_, info_);
+    return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+      return !access.is_store && access.stride[d] == 1 && !access.irregular[d];
+    });
+  }
+
+  /// Among equals the last, along which operands are rather contiguous.
+  int longest_reduction() const {
+    return *std::max_element(roles_.reductions.begin(), roles_.reductions.end(),
+                             [&](int a, int b) { return extent(op_, a) <= extent(op_, b); });
+  }
+
   /// The reduction dim that is cut into panels: the longest, unless all of them fit in one.
   void choose_block() {
-    const std::int64_t wanted =
-        options_.contract_block_k > 0 ? options_.contract_block_k : panel_depth();
+    const std::int64_t wanted = wanted_depth();
     std::int64_t row_bytes = 0;
-    for (const auto* side : {&roles_.rows, &roles_.columns}) {
+    for (const auto& factor : roles_.factors) {
       std::int64_t row = kPadding;
-      for (const int d : side->kept)
+      for (const int d : factor.kept)
         row += covers_[d].reach();
-      row_bytes += row * bits(side->value->type.elem) / 8;
+      row_bytes += row * bits(factor.value->type.elem) / 8;
     }
     const std::int64_t depth = volume(op_, roles_.reductions);
     if (depth <= 2 * wanted) return;
     if (options_.contract_block_k == 0 && depth * row_bytes <= kWholeBytes) return;
-    blocked_ = *std::max_element(roles_.reductions.begin(), roles_.reductions.end(),
-                                 [&](int a, int b) { return extent(op_, a) < extent(op_, b); });
-    const std::int64_t others = volume(op_, roles_.reductions) / extent(op_, blocked_);
+    blocked_ = longest_reduction();
+    const std::int64_t others = depth / extent(op_, blocked_);
     depth_ = std::clamp<std::int64_t>(ceil_div(wanted, others), 1, extent(op_, blocked_));
     block_var_ = names_.variable(op_.dims[blocked_].var.name + "_block");
   }
@@ -246,8 +221,8 @@ private:
   }
 
   std::vector<int> kept() const {
-    std::vector<int> dims = roles_.rows.kept;
-    dims.insert(dims.end(), roles_.columns.kept.begin(), roles_.columns.kept.end());
+    std::vector<int> dims = roles_.rows;
+    dims.insert(dims.end(), roles_.columns.begin(), roles_.columns.end());
     return dims;
   }
 
@@ -267,35 +242,52 @@ private:
 
   /// [reductions..., kept...]: one point of the reduction is one row. Rows are multiples of 16
   /// bytes, and their distance is no multiple of all banks.
-  kernel::BufferPtr panel(const std::string& name, const Side& side) {
+  kernel::BufferPtr panel(const Factor& factor) {
     std::vector<std::int64_t> kept_extents;
-    for (const int d : side.kept)
+    for (const int d : factor.kept)
       kept_extents.push_back(covers_[d].reach());
     std::int64_t row = 1;
     for (const auto extent : kept_extents)
       row *= extent;
     row = ceil_div(row, std::int64_t{kLanes}) * kLanes + kPadding;
-    auto result =
-        std::make_shared<kernel::Buffer>(*buffer(name, kept_extents, kernel::Space::Shared));
-    for (auto d = roles_.reductions.rbegin(); d != roles_.reductions.rend(); ++d) {
+    auto result = std::make_shared<kernel::Buffer>(
+        *buffer(panel_name(factor), kept_extents, kernel::Space::Shared));
+    for (auto d = factor.reductions.rbegin(); d != factor.reductions.rend(); ++d) {
       const std::int64_t length = *d == blocked_ ? depth_ : extent(op_, *d);
       result->extents.insert(result->extents.begin(), length);
       result->strides.insert(result->strides.begin(), row);
       row *= length;
     }
-    result->type = compute_type(side.value->type.elem);
+    result->type = compute_type(factor.value->type.elem);
     panel_bytes_ += row * bits(result->type) / 8;
     return result;
   }
 
+  /// rows and columns, numbered where a side has several factors.
+  std::string panel_name(const Factor& factor) const {
+    const auto side_of = [&](const Factor& f) -> std::string {
+      if (f.kept.empty()) return "factor";
+      const auto& columns = roles_.columns;
+      return std::find(columns.begin(), columns.end(), f.kept.front()) != columns.end() ? "columns"
+                                                                                        : "rows";
+    };
+    const std::string side = side_of(factor);
+    int before = 0;
+    for (const auto& other : roles_.factors) {
+      if (&other == &factor) break;
+      if (side_of(other) == side) ++before;
+    }
+    return before == 0 ? side : side + std::to_string(before + 1);
+  }
+
   /// A factor that lies in shared memory already, where all threads may read it as it is.
-  bool lies_near(const Side& side) const {
-    const auto* load = std::get_if<kernel::Load>(&side.value->node);
+  bool lies_near(const Factor& factor) const {
+    const auto* load = std::get_if<kernel::Load>(&factor.value->node);
     if (!load || load->mask || load->buffer->space != kernel::Space::Shared) return false;
-    const bool exact = std::all_of(side.kept.begin(), side.kept.end(),
+    const bool exact = std::all_of(factor.kept.begin(), factor.kept.end(),
                                    [&](int d) { return covers_[d].reach() == extent(op_, d); });
-    std::vector<int> dims = side.kept;
-    dims.insert(dims.end(), roles_.reductions.begin(), roles_.reductions.end());
+    std::vector<int> dims = factor.kept;
+    dims.insert(dims.end(), factor.reductions.begin(), factor.reductions.end());
     return exact && inside(dims).empty();
   }
 
@@ -366,12 +358,12 @@ private:
     return kernel::load(load->buffer, load->indices, mask, load->otherwise);
   }
 
-  tile::Op copy(const Side& side, const kernel::BufferPtr& panel) const {
+  tile::Op copy(const Factor& factor, const kernel::BufferPtr& panel) const {
     tile::Op op;
     op.label = op_.label + "_panel";
     std::vector<ExprPtr> subscripts;
-    std::vector<int> dims = roles_.reductions;
-    dims.insert(dims.end(), side.kept.begin(), side.kept.end());
+    std::vector<int> dims = factor.reductions;
+    dims.insert(dims.end(), factor.kept.begin(), factor.kept.end());
     for (const int d : dims) {
       op.dims.push_back(whole(d));
       subscripts.push_back(position(d));
@@ -379,7 +371,8 @@ private:
     ExprPtr guard;
     for (const auto& condition : inside(dims))
       guard = guard ? kernel::binary(BinaryOp::And, guard, condition) : condition;
-    op.targets = {{panel, std::move(subscripts), guard ? guarded(side.value, guard) : side.value}};
+    op.targets = {
+        {panel, std::move(subscripts), guard ? guarded(factor.value, guard) : factor.value}};
     op.kind = tile::classify(op);
     return op;
   }
@@ -463,6 +456,14 @@ private:
     return op;
   }
 
+  /// Whether points of a reduction beyond the box contribute nothing: every panel is zero there, or
+  /// there are none.
+  bool ends_in_zeros(int d) const {
+    return inside({d}).empty() ||
+           std::all_of(roles_.factors.begin(), roles_.factors.end(),
+                       [&](const Factor& factor) { return depends(factor, d); });
+  }
+
   /// An operation on the register tiles of all threads, without targets.
   tile::Op on_tiles(bool with_reductions) {
     tile::Op op;
@@ -476,6 +477,9 @@ private:
       for (const int d : roles_.reductions) {
         add(d);
         op.dims.back().reduction = true;
+        if (!ends_in_zeros(d))
+          op.dims.back().end =
+              kernel::binary(BinaryOp::Min, op.dims.back().end, op_.dims[d].end);
         layout.unroll.push_back(1);
       }
     std::int64_t used = 1;
@@ -528,21 +532,25 @@ private:
     return op;
   }
 
-  ExprPtr from_panel(const Side& side, const kernel::BufferPtr& panel) const {
-    if (!panel) return side.value;
-    std::vector<ExprPtr> subscripts;
-    for (const int d : roles_.reductions)
-      subscripts.push_back(position(d));
-    for (const int d : side.kept)
-      subscripts.push_back(position(d));
-    return kernel::load(panel, std::move(subscripts));
+  /// The product as written, with the panels in place of the factors.
+  ExprPtr from_panels(const ExprPtr& expr) const {
+    for (std::size_t f = 0; f < panels_.size(); ++f) {
+      const Factor& factor = roles_.factors[f];
+      if (factor.value != expr) continue;
+      if (!panels_[f]) return expr;
+      std::vector<ExprPtr> subscripts;
+      for (const int d : factor.reductions)
+        subscripts.push_back(position(d));
+      for (const int d : factor.kept)
+        subscripts.push_back(position(d));
+      return kernel::load(panels_[f], std::move(subscripts));
+    }
+    return kernel::map_children(expr, [&](const ExprPtr& child) { return from_panels(child); });
   }
 
   tile::Op multiply() {
     tile::Op op = on_tiles(true);
-    const ExprPtr rows = from_panel(roles_.rows, rows_panel_);
-    const ExprPtr columns = from_panel(roles_.columns, columns_panel_);
-    op.targets = {{accumulator_, registers(), kernel::binary(BinaryOp::Mul, rows, columns)}};
+    op.targets = {{accumulator_, registers(), from_panels(op_.targets[0].value)}};
     op.combine = tile::Combine::Add;
     op.kind = tile::classify(op);
     return op;
@@ -582,7 +590,9 @@ private:
   std::int64_t depth_ = 0;
   kernel::Var block_var_;
   std::int64_t panel_bytes_ = 0;
-  kernel::BufferPtr accumulator_, rows_panel_, columns_panel_;
+  std::vector<int> looped_;  ///< reduction dims that are loops around the panels, innermost first
+  kernel::BufferPtr accumulator_;
+  std::vector<kernel::BufferPtr> panels_;  ///< per factor; null: it is read where it lies
 };
 
 }  // namespace
@@ -592,14 +602,14 @@ std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, con
                                                          const MappingOptions& options,
                                                          Names& names) {
   if (!options.stage) return std::nullopt;
-  const OpInfo info = analyse(op, outer);
-  auto roles = find_roles(op, info);
+  const tile::Op plain = without_unit_bounds(op, outer);
+  const OpInfo info = analyse(plain, outer);
+  auto roles = find_roles(plain, info);
   if (!roles) return std::nullopt;
-  if (volume(op, roles->rows.kept) < kFewElements ||
-      volume(op, roles->columns.kept) < kFewElements ||
-      volume(op, roles->reductions) < kFewElements)
+  if (volume(plain, roles->rows) < kFewElements || volume(plain, roles->columns) < kFewElements ||
+      volume(plain, roles->reductions) < kFewElements)
     return std::nullopt;
-  return Contraction(op, info, outer, std::move(*roles), threads, options, names).run();
+  return Contraction(plain, info, outer, std::move(*roles), threads, options, names).run();
 }
 
 }  // namespace tc::lower::cuda

@@ -52,7 +52,7 @@ Built build_text(const std::string& text, const Shapes& shapes, const MappingOpt
   Built built;
   built.def = front_end(text, shapes, known);
   const sets::IslContext context;
-  built.scop = poly::split_where_needed(poly::build_scop(built.def), options, machine().cores);
+  built.scop = poly::split_where_needed(poly::build_scop(built.def), options, {machine().cores});
   {
     const auto relations = poly::relations(built.scop, context);
     const auto dependences = poly::dependences(built.scop, relations);

@@ -301,7 +301,7 @@ TEST_P(Splits, WhereParallelismIsMissing) {
   MappingOptions options;
   options.split_reduction = GetParam().option;
   const Scop scop = split_where_needed(build_scop(front_end(GetParam().text, GetParam().sizes)),
-                                       options, GetParam().cores);
+                                       options, {GetParam().cores});
   std::int64_t parts = 0;
   for (const Tensor& tensor : scop.tensors) {
     if (parts == 0 && tensor.name.find(".part") != std::string::npos) parts = tensor.extent.front();
@@ -367,7 +367,7 @@ TEST(Split, PartsStayParallel) {
   const Scop scop =
       split_where_needed(build_scop(front_end("def f(float(N,D) x) -> (s) { s(d) +=! x(n,d) }",
                                               {{"N", 1 << 20}, {"D", 64}})),
-                         {}, 16);
+                         {}, {16});
   const Polyhedral poly(scop);
   EXPECT_EQ(shape(poly.scop, poly.schedule()), "{p,d; S0_part_init S0_part} {d; S0_init S0}");
 }

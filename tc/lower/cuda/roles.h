@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the dims of a sum of products do in it. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tc/lower/op/op_info.h"
+
+namespace tc::lower::cuda {
+
+/// A part of the product that depends on the rows, the columns, or neither.
+struct Factor {
+  kernel::ExprPtr value;
+  std::vector<int> kept;        ///< its rows or columns
+  std::vector<int> reductions;  ///< those that it depends on
+};
+
+/// Positions in Op::dims. Rows and columns are ordered like the target in memory, innermost last;
+/// the columns are the side along which it is contiguous.
+struct Roles {
+  std::vector<int> rows, columns;
+  std::vector<int> batch;       ///< kept dims of every factor, or of none
+  std::vector<int> reductions;  ///< of any factor
+  std::vector<Factor> factors;  ///< left to right; the value is their product, grouped as written
+};
+
+/// nullopt: the operation is no sum of products with rows and columns whose elements threads may
+/// share.
+std::optional<Roles> find_roles(const tile::Op& op, const OpInfo& info);
+
+/// Largest number of values of a dim, at least 1; their product over several.
+std::int64_t extent(const tile::Op& op, int dim);
+std::int64_t volume(const tile::Op& op, const std::vector<int>& dims);
+
+/// The operation without dims that take one value always and bound others, as the part of a split
+/// reduction does.
+tile::Op without_unit_bounds(const tile::Op& op, const Ranges& outer);
+
+}  // namespace tc::lower::cuda
