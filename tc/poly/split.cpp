@@ -26,6 +26,8 @@ constexpr std::int64_t kRun = 64;
 constexpr std::int64_t kColumnsPerCore = 16;
 /// Points of each element in a part of a product.
 constexpr std::int64_t kPointsPerProductPart = 64;
+/// Rows, and columns, of a product worth splitting for its tiles.
+constexpr std::int64_t kWideSide = 16;
 
 std::set<int> left_indices(const Statement& statement) {
   std::set<int> left;
@@ -268,6 +270,12 @@ std::int64_t extent_of(const std::vector<Interval>& ranges, const std::vector<in
   return product;
 }
 
+/// Whether both sides have enough elements to share what they read.
+bool is_wide(const Product& product, const std::vector<Interval>& ranges) {
+  return std::min(extent_of(ranges, product.rows), extent_of(ranges, product.columns)) >=
+         kWideSide;
+}
+
 /// Parts of a product whose tiles are too few: each has some points of every element, so that the
 /// second pass costs little beside.
 std::int64_t parts_of_product(const Product& product, const std::vector<Interval>& ranges,
@@ -306,7 +314,7 @@ std::int64_t wanted_parts(const Scop& scop, int position, const MappingOptions& 
   if (elements < cores * kColumnsPerCore && runs_across_rows(scop, position))
     parts = std::max(parts, tasks);
   if (parallelism.product_tasks > 0)
-    if (const auto product = find_product(statement, true))
+    if (const auto product = find_product(statement, true); product && is_wide(*product, ranges))
       parts = parts_of_product(*product, ranges, elements, points, parallelism);
   return std::min(parts, std::max<std::int64_t>(1, points / kPointsPerPart));
 }

@@ -2,6 +2,7 @@
 #include "tc/lower/cuda/contract.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tc/lower/cuda/distribute.h"
 #include "tc/lower/cuda/roles.h"
@@ -29,14 +30,16 @@ constexpr std::int64_t kWholeBytes = 24 << 10;  ///< panels of the whole reducti
 constexpr std::int64_t kInPanel = 64;  ///< points of the reduction dims that are not cut, at most
 constexpr std::int64_t kRun = 8;       ///< points in a row of memory that a panel should take
 
-/// How threads and registers cover one kept dim: extent <= threads * places * lanes.
+/// How threads and registers cover one kept dim: extent <= threads * places * run * lanes.
 struct Cover {
   std::int64_t threads = 1, places = 1;
   std::int64_t stride = 1;  ///< of the digit
   int lanes = 1;
+  int run = 1;  ///< elements of a place side by side that are not lanes
 
-  std::int64_t reach() const { return threads * places * lanes; }
-  std::int64_t step() const { return threads * lanes; }
+  std::int64_t width() const { return lanes * run; }
+  std::int64_t reach() const { return threads * places * width(); }
+  std::int64_t step() const { return threads * width(); }
 };
 
 class Contraction {
@@ -124,9 +127,10 @@ private:
     stride_ = 1;
     spread(roles_.columns, column_threads);
     spread(roles_.rows, threads_ / stride_);
+    make_runs(roles_.rows.back());
     std::int64_t accumulators = 1;
     for (const int d : kept())
-      accumulators *= covers_[d].places * covers_[d].lanes;
+      accumulators *= covers_[d].places * covers_[d].width();
     return accumulators <= kAccumulators;
   }
 
@@ -142,6 +146,18 @@ private:
       cover.stride = stride_;
       stride_ *= cover.threads;
       threads /= cover.threads;
+    }
+  }
+
+  /// Rows of a thread side by side are one wide access of the panel.
+  void make_runs(int d) {
+    Cover& cover = covers_[d];
+    for (int run = kLanes; run > 1; run /= 2) {
+      if (cover.places % run != 0) continue;
+      cover.run = run;
+      cover.places /= run;
+      run_vars_[d] = names_.variable(op_.dims[d].var.name + "_in");
+      return;
     }
   }
 
@@ -215,7 +231,7 @@ private:
     std::vector<std::int64_t> extents;
     for (const int d : kept()) {
       extents.push_back(covers_[d].places);
-      if (covers_[d].lanes > 1) extents.push_back(covers_[d].lanes);
+      if (covers_[d].width() > 1) extents.push_back(covers_[d].width());
     }
     return extents;
   }
@@ -494,11 +510,21 @@ private:
       }
       dim.step = cover.step();
       used *= cover.threads;
-      if (cover.threads == 1) continue;
-      const kernel::Var digit = names_.variable("t_" + dim.var.name);
-      op.digits.push_back({digit, cover.stride, cover.threads});
-      dim.begin =
-          kernel::add(dim.begin, kernel::mul(kernel::var_ref(digit), kernel::int_imm(cover.lanes)));
+      if (cover.threads > 1) {
+        const kernel::Var digit = names_.variable("t_" + dim.var.name);
+        op.digits.push_back({digit, cover.stride, cover.threads});
+        dim.begin = kernel::add(
+            dim.begin, kernel::mul(kernel::var_ref(digit), kernel::int_imm(cover.width())));
+      }
+      if (cover.run > 1) {
+        // The last run begins early enough to end within the places.
+        dim.end = kernel::sub(dim.end, kernel::int_imm(cover.run - 1));
+        dim.max_extent -= cover.run - 1;
+        layout.order.push_back(static_cast<int>(op.dims.size()));
+        layout.unroll.push_back(cover.run);
+        op.dims.push_back({run_vars_.at(d), kernel::int_imm(0), kernel::int_imm(cover.run),
+                           cover.run, false, 1});
+      }
     }
     if (used < threads_) {
       const kernel::Var rest = names_.variable("idle");
@@ -510,6 +536,15 @@ private:
     return op;
   }
 
+  /// The expression with the places of runs in it.
+  ExprPtr in_runs(const ExprPtr& expr) const {
+    std::vector<std::pair<int, ExprPtr>> places;
+    for (const auto& [d, var] : run_vars_)
+      places.emplace_back(op_.dims[d].var.id, kernel::add(kernel::var_ref(op_.dims[d].var),
+                                                          kernel::var_ref(var)));
+    return kernel::substitute(expr, places);
+  }
+
   /// Which register a point belongs to.
   std::vector<ExprPtr> registers() const {
     std::vector<ExprPtr> subscripts;
@@ -519,6 +554,8 @@ private:
       subscripts.push_back(kernel::binary(BinaryOp::FloorDiv, at, kernel::int_imm(cover.step())));
       if (cover.lanes > 1)
         subscripts.push_back(kernel::binary(BinaryOp::FloorMod, at, kernel::int_imm(cover.lanes)));
+      else if (cover.run > 1)
+        subscripts.push_back(kernel::var_ref(run_vars_.at(d)));
     }
     return subscripts;
   }
@@ -550,7 +587,7 @@ private:
 
   tile::Op multiply() {
     tile::Op op = on_tiles(true);
-    op.targets = {{accumulator_, registers(), from_panels(op_.targets[0].value)}};
+    op.targets = {{accumulator_, registers(), in_runs(from_panels(op_.targets[0].value))}};
     op.combine = tile::Combine::Add;
     op.kind = tile::classify(op);
     return op;
@@ -560,9 +597,12 @@ private:
     tile::Op op = on_tiles(false);
     op.label = op_.label + "_store";
     for (const auto& condition : inside(kept()))
-      op.conditions.push_back(condition);
-    op.targets = {{op_.targets[0].buffer, op_.targets[0].subscripts,
-                   kernel::load(accumulator_, registers())}};
+      op.conditions.push_back(in_runs(condition));
+    std::vector<ExprPtr> subscripts;
+    for (const auto& subscript : op_.targets[0].subscripts)
+      subscripts.push_back(in_runs(subscript));
+    op.targets = {
+        {op_.targets[0].buffer, std::move(subscripts), kernel::load(accumulator_, registers())}};
     if (!op_.from_identity) op.combine = tile::Combine::Add;
     op.kind = tile::classify(op);
     return op;
@@ -585,6 +625,7 @@ private:
   const MappingOptions& options_;
   Names& names_;
   std::vector<Cover> covers_;  ///< per dim
+  std::map<int, kernel::Var> run_vars_;  ///< by dim: the place in a run
   std::int64_t stride_ = 1;
   int blocked_ = -1;
   std::int64_t depth_ = 0;
