@@ -272,8 +272,7 @@ std::int64_t extent_of(const std::vector<Interval>& ranges, const std::vector<in
 
 /// Whether both sides have enough elements to share what they read.
 bool is_wide(const Product& product, const std::vector<Interval>& ranges) {
-  return std::min(extent_of(ranges, product.rows), extent_of(ranges, product.columns)) >=
-         kWideSide;
+  return std::min(extent_of(ranges, product.rows), extent_of(ranges, product.columns)) >= kWideSide;
 }
 
 /// Parts of a product whose tiles are too few: each has some points of every element, so that the
@@ -347,7 +346,8 @@ Scop split_where_needed(const Scop& scop, const MappingOptions& options,
     const int position = static_cast<int>(s);
     if (!can_split(result, position)) continue;
     const std::size_t before = result.statements.size();
-    result = split_reduction(result, position, wanted_parts(result, position, options, parallelism));
+    result =
+        split_reduction(result, position, wanted_parts(result, position, options, parallelism));
     // The combining statement moved behind the two new ones and is not looked at again.
     s += result.statements.size() - before;
   }

@@ -311,8 +311,8 @@ private:
       bool reuse = false;
       for (const auto& access : context_.accesses) {
         if (access.tensor != static_cast<int>(t) || access.gathered()) continue;
-        if (!access.write && poly::find_product(statement(static_cast<std::size_t>(access.position)),
-                                                false))
+        if (!access.write &&
+            poly::find_product(statement(static_cast<std::size_t>(access.position)), false))
           continue;
         reuse = reuse || has_reuse(access) || (first && !same_access(*first, access));
         if (!first) first = &access;

@@ -186,8 +186,8 @@ private:
     const int longest = longest_reduction();
     std::erase(others, longest);
     const std::int64_t points = volume(op_, others);
-    const bool short_runs = runs_along(longest) && wanted_depth() / points < kRun &&
-                            extent(op_, longest) >= kRun;
+    const bool short_runs =
+        runs_along(longest) && wanted_depth() / points < kRun && extent(op_, longest) >= kRun;
     if (points == 1 || (points <= kInPanel && !short_runs)) return;
     looped_.assign(others.rbegin(), others.rend());
     roles_.reductions = {longest};
@@ -494,8 +494,7 @@ private:
         add(d);
         op.dims.back().reduction = true;
         if (!ends_in_zeros(d))
-          op.dims.back().end =
-              kernel::binary(BinaryOp::Min, op.dims.back().end, op_.dims[d].end);
+          op.dims.back().end = kernel::binary(BinaryOp::Min, op.dims.back().end, op_.dims[d].end);
         layout.unroll.push_back(1);
       }
     std::int64_t used = 1;
@@ -522,8 +521,8 @@ private:
         dim.max_extent -= cover.run - 1;
         layout.order.push_back(static_cast<int>(op.dims.size()));
         layout.unroll.push_back(cover.run);
-        op.dims.push_back({run_vars_.at(d), kernel::int_imm(0), kernel::int_imm(cover.run),
-                           cover.run, false, 1});
+        op.dims.push_back(
+            {run_vars_.at(d), kernel::int_imm(0), kernel::int_imm(cover.run), cover.run, false, 1});
       }
     }
     if (used < threads_) {
@@ -540,8 +539,8 @@ private:
   ExprPtr in_runs(const ExprPtr& expr) const {
     std::vector<std::pair<int, ExprPtr>> places;
     for (const auto& [d, var] : run_vars_)
-      places.emplace_back(op_.dims[d].var.id, kernel::add(kernel::var_ref(op_.dims[d].var),
-                                                          kernel::var_ref(var)));
+      places.emplace_back(op_.dims[d].var.id,
+                          kernel::add(kernel::var_ref(op_.dims[d].var), kernel::var_ref(var)));
     return kernel::substitute(expr, places);
   }
 
@@ -624,7 +623,7 @@ private:
   std::int64_t threads_;
   const MappingOptions& options_;
   Names& names_;
-  std::vector<Cover> covers_;  ///< per dim
+  std::vector<Cover> covers_;            ///< per dim
   std::map<int, kernel::Var> run_vars_;  ///< by dim: the place in a run
   std::int64_t stride_ = 1;
   int blocked_ = -1;

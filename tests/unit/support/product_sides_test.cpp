@@ -21,8 +21,7 @@ TEST(ProductSides, IndicesOfAllFactorsAreBatches) {
 
 TEST(ProductSides, FactorsThatShareAnIndexAreOneSide) {
   // A(i) * B(r) * C(r)
-  const ProductSides sides =
-      product_sides(Uses{{true, false}, {false, true}, {false, true}});
+  const ProductSides sides = product_sides(Uses{{true, false}, {false, true}, {false, true}});
   EXPECT_EQ(sides.side, (std::vector<int>{0, 1}));
   // A(i) * B(j) * C(i,j): one side only.
   EXPECT_EQ(product_sides(Uses{{true, false}, {false, true}, {true, true}}).count, 1);
