@@ -69,6 +69,7 @@ std::optional<TargetKind> back_end_of(Stage stage) {
   case Stage::Typed:
   case Stage::Ranges:
   case Stage::Scop:
+  case Stage::Fusion:
   case Stage::Schedule:
   case Stage::Tile:
   case Stage::Kernel: return std::nullopt;

@@ -44,13 +44,20 @@ void add_compile(CLI::App& app, CompileFlags& flags, const Environment& environm
   add_call_flags(*command, flags.call, environment);
   command
       ->add_option("--emit", flags.emit,
-                   "stage: ast typed ranges scop schedule tile kernel; cuda ptx sass; llvm asm "
-                   "object header")
+                   "stage: ast typed ranges scop fusion schedule tile kernel; cuda ptx sass; llvm "
+                   "asm object header")
       ->required();
   command->add_option("--from", flags.from,
                       "resume: 'tile' or 'kernel' (FILE is that stage's text), or 'schedule=FILE' "
                       "beside the program");
   command->add_option("-o", flags.output, "file to write; - is stdout");
+}
+
+void add_explain(CLI::App& app, ExplainFlags& flags, const Environment& environment) {
+  CLI::App* command =
+      app.add_subcommand("explain", "show what becomes of a def, with the reasons for its fusion");
+  add_call_flags(*command, flags.call, environment);
+  command->add_option("-o", flags.output, "file to write, a page if it ends in .html; - is stdout");
 }
 
 void add_cache(CLI::App& app, CacheFlags& flags) {
@@ -83,6 +90,7 @@ int dispatch(int argc, char** argv) {
   FormatFlags format;
   RunFlags run;
   CompileFlags compile;
+  ExplainFlags explain;
   CacheFlags cache;
   std::string repro_file;
   InfoFlags info;
@@ -90,6 +98,7 @@ int dispatch(int argc, char** argv) {
   add_format(app, format);
   add_run(app, run, environment);
   add_compile(app, compile, environment);
+  add_explain(app, explain, environment);
   add_cache(app, cache);
   app.add_subcommand("repro", "replay a reproducer that an internal error left")
       ->add_option("file", repro_file, "reproducer")
@@ -105,6 +114,7 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("fmt")) return format_command(format);
   if (app.got_subcommand("run")) return run_command(run, environment);
   if (app.got_subcommand("compile")) return compile_command(compile, environment);
+  if (app.got_subcommand("explain")) return explain_command(explain, environment);
   if (app.got_subcommand("cache")) return cache_command(cache, environment);
   if (app.got_subcommand("repro")) return repro_command(repro_file, environment);
   return info_command(info, environment);

@@ -45,6 +45,12 @@ struct CompileFlags {
 };
 int compile_command(const CompileFlags& flags, const Environment& environment);
 
+struct ExplainFlags {
+  CallFlags call;
+  std::string output = "-";  ///< a page if it ends in .html, else text
+};
+int explain_command(const ExplainFlags& flags, const Environment& environment);
+
 int repro_command(const std::string& file, const Environment& environment);
 
 struct CacheFlags {

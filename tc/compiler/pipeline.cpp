@@ -2,6 +2,7 @@
 #include "tc/compiler/pipeline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -21,9 +22,9 @@ namespace tc::compiler {
 
 namespace {
 
-constexpr std::array<const char*, 14> kStageNames = {
-    "ast",  "typed", "ranges", "scop", "schedule", "tile",   "kernel",
-    "cuda", "ptx",   "sass",   "llvm", "asm",      "object", "header"};
+constexpr std::array<const char*, 15> kStageNames = {
+    "ast",  "typed", "ranges", "scop", "fusion", "schedule", "tile",  "kernel",
+    "cuda", "ptx",   "sass",   "llvm", "asm",    "object",   "header"};
 
 /// Bound on isl's work for one def; a schedule that needs more is refused, not waited for.
 constexpr std::uint64_t kSchedulerOperations = 200'000'000;
@@ -294,6 +295,11 @@ Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
 #ifndef NDEBUG
   expect_empty(poly::verify(scop, *schedule, dependences, relations), "illegal schedule");
 #endif
+  observe(Stage::Fusion, [&]() -> std::string {
+    if (!schedule_text.empty()) return "the schedule is given\n";
+    const auto notes = poly::explain_schedule(scop, dependences, options);
+    return notes ? fmt::format("{}\n", fmt::join(*notes, "\n")) : notes.error().message + "\n";
+  });
   observe(Stage::Schedule, [&] { return poly::to_string(scop, *schedule, context); });
 
   tile::Placement placement{front.inputs, front.outputs};

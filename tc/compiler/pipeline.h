@@ -23,6 +23,7 @@ enum class Stage {
   Typed,
   Ranges,
   Scop,
+  Fusion,
   Schedule,
   Tile,
   Kernel,

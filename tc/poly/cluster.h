@@ -93,6 +93,10 @@ public:
   /// Clusters of a body at `depth` launch loops, in the order in which they run.
   std::vector<Cluster> plan(const std::vector<Node>& body, std::size_t depth) const;
 
+  /// For a person, one line each: the clusters of several statements, and why two that share data
+  /// are apart.
+  std::vector<std::string> explain(const std::vector<Cluster>& clusters, std::size_t depth) const;
+
 private:
   /// Init, read and store with their reduction; producer with consumer; two readers of one tensor.
   enum class Reason { Family, Flow, Reuse };
@@ -121,6 +125,11 @@ private:
                     std::size_t depth) const;
   std::vector<Cluster> topological(std::vector<Cluster> clusters, std::size_t depth) const;
   bool is_family(const Cluster& a, const Cluster& b) const;
+  std::string together(const Cluster& cluster, std::size_t depth) const;
+  std::string apart(const std::vector<Cluster>& clusters, std::size_t a, std::size_t b,
+                    std::size_t depth) const;
+  std::string names(const Cluster& cluster) const;
+  std::string member_names(const Cluster& cluster) const;
   std::vector<int> own_members(int statement, std::size_t depth) const;
 
   const Scop& scop_;

@@ -2,6 +2,7 @@
 #include "tc/poly/schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tc/poly/cluster.h"
 #include "tc/poly/group.h"
@@ -64,19 +65,34 @@ private:
   std::vector<std::vector<Interval>> ranges_;
 };
 
-}  // namespace
-
-Result<Schedule, Rejection> compute_schedule(const Scop& scop, const Dependences& dependences,
-                                             const Relations&, const MappingOptions& options) {
+template <class Use>
+auto with_clustering(const Scop& scop, const Dependences& dependences,
+                     const MappingOptions& options, Use use)
+    -> Result<decltype(use(std::declval<const Clustering&>())), Rejection> {
   try {
     const Conflicts conflicts(scop, dependences);
     const FusionModel model(scop, options.tasks > 0 ? options.tasks : kDefaultTasks);
-    const Clustering clustering(scop, conflicts, model, options.fusion);
-    return Schedule{Converter(scop).steps(clustering.plan(scop.body, 0))};
+    return use(Clustering(scop, conflicts, model, options.fusion));
   } catch (const isl::exception_quota&) {
     return Rejection{RejectionKind::SchedulerQuota,
                      "the schedule of '" + scop.name + "' needs more isl operations than allowed"};
   }
+}
+
+}  // namespace
+
+Result<Schedule, Rejection> compute_schedule(const Scop& scop, const Dependences& dependences,
+                                             const Relations&, const MappingOptions& options) {
+  return with_clustering(scop, dependences, options, [&](const Clustering& clustering) {
+    return Schedule{Converter(scop).steps(clustering.plan(scop.body, 0))};
+  });
+}
+
+Result<std::vector<std::string>, Rejection>
+explain_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options) {
+  return with_clustering(scop, dependences, options, [&](const Clustering& clustering) {
+    return clustering.explain(clustering.plan(scop.body, 0), 0);
+  });
 }
 
 }  // namespace tc::poly
