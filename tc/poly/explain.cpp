@@ -48,11 +48,11 @@ std::string Clustering::apart(const std::vector<Cluster>& clusters, std::size_t 
   const std::string who = fmt::format("{} | {}: apart", names(x), names(y));
   if (x.is_launch_loop() || y.is_launch_loop())
     return who + ", a loop around launches is never fused with what is beside it";
+  if (strategy_ == Fusion::Min) return who + ", as fusion 'min' asks";
   const Reason reason = flows ? Reason::Flow : Reason::Reuse;
   const Cluster both = merged(x, y, matches(x, y, reason, depth));
   if (leads_around(clusters, a, b, depth) || leads_around(clusters, b, a, depth))
     return who + ", a kernel between them needs the first and is needed by the second";
-  if (strategy_ == Fusion::Min) return who + ", as fusion 'min' asks";
   if (!keeps_parts(both))
     return who + ", the parts of a split reduction would no longer run in parallel";
   if (strategy_ == Fusion::Preserve3Coincident)

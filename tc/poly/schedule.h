@@ -84,9 +84,8 @@ Result<Schedule, Rejection> compute_schedule(const Scop& scop, const Dependences
 
 /// Why compute_schedule() makes these groups, for a person: one line per group, and one per pair of
 /// groups that share data and are apart. Costs are those of the fusion model.
-Result<std::vector<std::string>, Rejection> explain_schedule(const Scop& scop,
-                                                             const Dependences& dependences,
-                                                             const MappingOptions& options);
+Result<std::vector<std::string>, Rejection>
+explain_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options);
 
 /// The schedule as an isl schedule tree (marks "kernel", "band"; `for` as a band of one ordered
 /// member), and as its YAML text.
