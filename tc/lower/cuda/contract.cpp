@@ -21,7 +21,6 @@ constexpr std::int64_t kFewElements = 16;  ///< rows or columns below which stag
 constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
 constexpr std::int64_t kDeepestPanel = 64;
 constexpr std::int64_t kCopied = 12;  ///< elements a thread of both panels, at least
-constexpr std::int64_t kAccumulators = 64;
 constexpr std::int64_t kPadding = 4;  ///< elements between rows of a panel, against bank conflicts
 constexpr int kLanes = 4;
 constexpr std::int64_t kFetched = 16;  ///< registers of a panel's next block
@@ -635,20 +634,36 @@ private:
   std::vector<kernel::BufferPtr> panels_;  ///< per factor; null: it is read where it lies
 };
 
+/// The roles of a product whose staging pays.
+std::optional<Roles> staged_roles(const tile::Op& plain, const OpInfo& info,
+                                  const MappingOptions& options) {
+  if (!options.stage) return std::nullopt;
+  auto roles = find_roles(plain, info);
+  if (!roles || volume(plain, roles->rows) < kFewElements ||
+      volume(plain, roles->columns) < kFewElements ||
+      volume(plain, roles->reductions) < kFewElements)
+    return std::nullopt;
+  return roles;
+}
+
 }  // namespace
+
+std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
+                                            const MappingOptions& options) {
+  const tile::Op plain = without_unit_bounds(op, outer);
+  const auto roles = staged_roles(plain, analyse(plain, outer), options);
+  if (!roles) return std::nullopt;
+  return volume(plain, roles->rows) * volume(plain, roles->columns);
+}
 
 std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, const Ranges& outer,
                                                          std::int64_t threads,
                                                          const MappingOptions& options,
                                                          Names& names) {
-  if (!options.stage) return std::nullopt;
   const tile::Op plain = without_unit_bounds(op, outer);
   const OpInfo info = analyse(plain, outer);
-  auto roles = find_roles(plain, info);
+  auto roles = staged_roles(plain, info, options);
   if (!roles) return std::nullopt;
-  if (volume(plain, roles->rows) < kFewElements || volume(plain, roles->columns) < kFewElements ||
-      volume(plain, roles->reductions) < kFewElements)
-    return std::nullopt;
   return Contraction(plain, info, outer, std::move(*roles), threads, options, names).run();
 }
 

@@ -28,6 +28,13 @@
 
 namespace tc::lower::cuda {
 
+/// Accumulators that one thread of a staged contraction may have.
+inline constexpr std::int64_t kAccumulators = 64;
+
+/// Rows times columns of a product that is worth staging; nullopt: it is none.
+std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
+                                            const MappingOptions& options);
+
 /// The operation in staged form; nullopt: it is no product of two factors, or staging does not pay.
 /// The copies have no layout yet, all other operations do.
 std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, const Ranges& outer,

@@ -23,15 +23,23 @@ using kernel::ExprPtr;
 
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kModelThreads = 256;
+constexpr std::int64_t kProductThreads = 128;  ///< of a product, at least
 /// Points that a thread should have before there are more threads.
 constexpr std::int64_t kPointsPerThread = 4;
 
-/// Points that some operation of the body gives to all threads together.
-std::int64_t most_points(const std::vector<tile::Node>& nodes) {
-  std::int64_t most = 1;
+/// The operation that gives the most points to all threads together, with what it lies in.
+struct Heaviest {
+  std::int64_t points = 1;
+  const tile::Op* op = nullptr;
+  Ranges ranges;
+};
+
+void find_heaviest(const std::vector<tile::Node>& nodes, const Ranges& ranges, Heaviest& found) {
   for (const auto& node : nodes) {
     if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node)) {
-      most = std::max(most, most_points((*loop)->body));
+      Ranges inner = ranges;
+      add_loop(inner, **loop);
+      find_heaviest((*loop)->body, inner, found);
       continue;
     }
     const auto* op = std::get_if<tile::Op>(&node);
@@ -39,15 +47,23 @@ std::int64_t most_points(const std::vector<tile::Node>& nodes) {
     std::int64_t points = 1;
     for (const auto& dim : op->dims)
       points = std::min(points * std::max<std::int64_t>(dim.max_extent, 1), std::int64_t{1} << 40);
-    most = std::max(most, points);
+    if (found.op && points <= found.points) continue;
+    found = {std::max(points, found.points), op, ranges};
   }
-  return most;
 }
 
+/// Enough threads for the points of the heaviest operation. A product wants few threads with many
+/// accumulators each, which share what they read from shared memory.
 std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& options) {
   if (options.threads > 0) return options.threads;
-  const std::int64_t wanted = ceil_div(most_points(kernel.body), kPointsPerThread);
-  return std::clamp(ceil_div(wanted, kWarp) * kWarp, kWarp, kModelThreads);
+  Heaviest heaviest;
+  find_heaviest(kernel.body, grid_ranges(kernel), heaviest);
+  const auto whole_warps = [](std::int64_t threads) { return ceil_div(threads, kWarp) * kWarp; };
+  if (heaviest.op)
+    if (const auto elements = staged_elements(*heaviest.op, heaviest.ranges, options))
+      return std::clamp(whole_warps(ceil_div(*elements, kAccumulators)), kProductThreads,
+                        kModelThreads);
+  return std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp, kModelThreads);
 }
 
 /// Tile-local buffers become shared ones.
