@@ -41,6 +41,17 @@ class _Resources(ctypes.Structure):
     ]
 
 
+class ArgumentError(RuntimeError):
+    """Tensors that do not fit."""
+
+
+class TargetError(RuntimeError):
+    """The target is not there, or refuses."""
+
+
+_ERRORS = {2: ArgumentError, 4: TargetError}
+
+
 def _device(tensor: torch.Tensor) -> _Device:
     return _Device(2, tensor.device.index or 0) if tensor.is_cuda else _Device(1, 0)
 
@@ -66,7 +77,7 @@ class Library:
 
     def _check(self, status: int):
         if status != 0:
-            raise RuntimeError(self._lib.tc_last_error().decode())
+            raise _ERRORS.get(status, RuntimeError)(self._lib.tc_last_error().decode())
 
     def compile(self, text: str, inputs, options: dict | None = None) -> "Executor":
         views = [_view(tensor) for tensor in inputs]
@@ -158,18 +169,34 @@ class CudaExecutor(Executor):
     def guards_hold(self, blocks) -> bool:
         return all(bool((block[: self.GUARD] == 0xFF).all()) and bool((block[self.GUARD + size :] == 0xFF).all()) for block, size in blocks)
 
-    def bind(self, inputs, outputs):
-        scratch = torch.empty(max(self.scratch_bytes, 64), dtype=torch.uint8, device=self.device)
+    def scratch(self) -> torch.Tensor:
+        return torch.empty(max(self.scratch_bytes, 64), dtype=torch.uint8, device=self.device)
+
+    def bind(self, inputs, outputs, stream: torch.cuda.Stream | None = None):
+        """A function that enqueues a run without checks, on `stream` or on the current one."""
+        scratch = self.scratch()
         addresses = [t.data_ptr() for t in inputs] + [t.data_ptr() for t in outputs] + [scratch.data_ptr()]
         pointers = (ctypes.c_void_p * len(addresses))(*addresses)
         library, handle, count, device = self._library, self._handle, len(addresses), self.device.index or 0
         function = library._lib.tc_executor_run_on
 
         def run():
-            library._check(function(handle, pointers, count, device, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)))
+            handle_of_stream = (stream or torch.cuda.current_stream()).cuda_stream
+            library._check(function(handle, pointers, count, device, ctypes.c_void_p(handle_of_stream)))
 
         run.keep = (inputs, outputs, scratch)
         return run
+
+    def run_checked(self, inputs, outputs, scratch: torch.Tensor, claim: dict[int, int] | None = None):
+        """A checked run on the current stream. `claim`: by position among inputs and outputs, the CUDA device on which a view says that it lies,
+        whatever memory it has."""
+        views = [_view(tensor) for tensor in (*inputs, *outputs)]
+        for position, device in (claim or {}).items():
+            views[position].device = _Device(2, device)
+        first = len(inputs)
+        stream = ctypes.c_void_p(torch.cuda.current_stream(self.device).cuda_stream)
+        self._library._check(self._library._lib.tc_executor_run_with(
+            self._handle, _pointers(views[:first]), first, _pointers(views[first:]), len(outputs), ctypes.c_void_p(scratch.data_ptr()), stream))
 
     def stage(self, name: str) -> str:
         text = ctypes.c_char_p()

@@ -39,6 +39,7 @@ Environment read_environment() {
     environment.target = target;
   if (const std::string level = variable("TC_LOG"); !level.empty()) environment.log_level = level;
   environment.dump_dir = variable("TC_DUMP_DIR");
+  environment.limit_runs = variable("TC_CUDA_LIMITS") != "off";
   environment.cuda.path = variable("TC_CUDA_PATH");
   add_site_packages(variable("VIRTUAL_ENV"), environment.cuda.site_packages);
   add_site_packages(variable("CONDA_PREFIX"), environment.cuda.site_packages);
@@ -51,6 +52,7 @@ CompileContext make_context(const Environment& environment, CacheUse cache) {
     context.cache = open_cache(environment.cache_dir);
   context.dump_dir = environment.dump_dir;
   context.cuda = find_cuda(environment.cuda);
+  if (!environment.limit_runs) context.limits = {.work = 0, .thread_work = 0, .steps = 0};
   return context;
 }
 

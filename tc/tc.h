@@ -22,6 +22,7 @@
 #include "tc/support/options.h"
 #include "tc/support/rejection.h"
 #include "tc/support/result.h"
+#include "tc/support/run_limits.h"
 #include "tc/support/target.h"
 #include "tc/support/tensor_meta.h"
 
@@ -74,6 +75,7 @@ struct CompileContext {
   std::filesystem::path reproducer_dir;  ///< where an internal error leaves its reproducer; empty:
                                          ///< the working directory
   std::shared_ptr<const CudaPlatform> cuda;  ///< null: find_cuda({}), once for the process
+  RunLimits limits;  ///< what a run on a GPU may take; more is a failure of kind Target
 };
 
 /// What one kernel takes of a GPU's multiprocessor. Sizes in bytes.
@@ -115,8 +117,8 @@ public:
   /// done on the CPU. Scratch comes from a buffer that the calling thread keeps, unless `scratch`
   /// is given (scratch_bytes() bytes, 64-byte aligned); `stream` must be null. On CUDA the run is
   /// enqueued on `stream` (a CUstream; null: the legacy default stream) of the device that holds
-  /// the tensors, and `scratch` is memory of that device. Returns the reason if nothing, or on CUDA
-  /// not everything, was run.
+  /// the tensors, and `scratch` is memory of that device; the driver is asked whether all of it is.
+  /// Returns the reason if nothing, or on CUDA not everything, was run.
   std::optional<Failure> run(std::span<const DLTensor* const> inputs,
                              std::span<const DLTensor* const> outputs, void* stream = nullptr,
                              void* scratch = nullptr) const;

@@ -35,6 +35,11 @@ public:
   virtual std::vector<KernelResources> resources() const { return {}; }
 
   virtual std::optional<Failure> prepare(int device) const = 0;
+  /// Why code on `device` must not be given this memory, as the end of a sentence that begins with
+  /// its name; nullopt: it may, or nobody knows. Needs a prepared device.
+  virtual std::optional<std::string> misplaced(const void*, int /*device*/) const {
+    return std::nullopt;
+  }
   /// `pointers[i]` for arguments()[i], scratch already offset.
   virtual std::optional<Failure> run(void* const* pointers, const Place& place) const = 0;
   /// The words of a status argument after the run that is in `place`.
@@ -61,7 +66,8 @@ public:
 };
 
 std::shared_ptr<const Backend> cpu_backend();
-std::shared_ptr<const Backend> cuda_backend(std::shared_ptr<const CudaPlatform> platform);
+std::shared_ptr<const Backend> cuda_backend(std::shared_ptr<const CudaPlatform> platform,
+                                            const RunLimits& limits = {});
 std::shared_ptr<const Backend> backend_for(const Target& target, const CompileContext& context);
 
 }  // namespace tc::compiler

@@ -195,6 +195,10 @@ Result<Executor, Failure> compile(std::string_view text, std::string_view def,
   std::string key;
   if (context.cache) {
     key = CompileCache::request_key(text, def, metadata, options, target);
+    // An executor that one caller allows is not one that every caller does.
+    for (const std::int64_t limit :
+         {context.limits.work, context.limits.thread_work, context.limits.steps})
+      key += fmt::format("/{}", limit);
     if (std::shared_ptr<const Executor::Impl> found = context.cache->find(key))
       return Executor(std::move(found));
   }

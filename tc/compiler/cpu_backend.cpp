@@ -101,7 +101,7 @@ std::shared_ptr<const Backend> cpu_backend() {
 std::shared_ptr<const Backend> backend_for(const Target& target, const CompileContext& context) {
   switch (target.kind) {
   case TargetKind::Cpu: return cpu_backend();
-  case TargetKind::Cuda: return cuda_backend(cuda_platform(context));
+  case TargetKind::Cuda: return cuda_backend(cuda_platform(context), context.limits);
   }
   unreachable("unknown kind of target");
 }

@@ -8,6 +8,7 @@
 #include "tc/kernel/seal.h"
 #include "tc/runtime/cuda/memory.h"
 #include "tc/runtime/cuda/module.h"
+#include "tc/runtime/cuda/placement.h"
 #include "tc/support/check.h"
 
 namespace tc::compiler {
@@ -73,14 +74,21 @@ cuda::LaunchTable launch_table(const kernel::Plan& plan, const codegen::cuda::So
     for (std::size_t axis = 0; axis < 3; ++axis)
       launch.block[axis] = kernel.block[axis];
     launch.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
+    launch.work = kernel.work.total;
+    launch.thread_work = kernel.work.thread;
     launches.push_back(std::move(launch));
   }
   return cuda::launch_table(plan, std::move(launches));
 }
 
+Failure target_failure(Rejection rejection) {
+  Failure failure = mapping_failure(std::move(rejection));
+  failure.kind = Failure::Kind::Target;
+  return failure;
+}
+
 Failure launch_failure(const cuda::LaunchFailure& failure) {
-  Failure result = mapping_failure(failure.rejection);
-  result.kind = Failure::Kind::Target;
+  Failure result = target_failure(failure.rejection);
   if (!failure.kernel.empty() && result.message.find(failure.kernel) == std::string::npos)
     result.message = fmt::format("kernel '{}': {}", failure.kernel, result.message);
   return result;
@@ -105,6 +113,11 @@ public:
     return std::nullopt;
   }
 
+  std::optional<std::string> misplaced(const void* address, int device) const override {
+    if (!module_) return std::nullopt;
+    return cuda::misplaced(**module_, device, address);
+  }
+
   std::optional<Failure> run(void* const* pointers, const Place& place) const override {
     if (!module_) return no_driver();
     if (auto failure = cuda::run(**module_, place.device, pointers, place.stream))
@@ -122,11 +135,6 @@ public:
   }
 
 private:
-  static Failure target_failure(Rejection rejection) {
-    Failure failure = mapping_failure(std::move(rejection));
-    failure.kind = Failure::Kind::Target;
-    return failure;
-  }
   Failure no_driver() const { return target_failure(module_.error()); }
 
   cuda::LaunchTable table_;
@@ -136,8 +144,8 @@ private:
 
 class CudaBackend final : public Backend {
 public:
-  explicit CudaBackend(std::shared_ptr<const CudaPlatform> platform)
-      : platform_(std::move(platform)) {}
+  CudaBackend(std::shared_ptr<const CudaPlatform> platform, const RunLimits& limits)
+      : platform_(std::move(platform)), limits_(limits) {}
 
   std::optional<Failure> unavailable() const override {
     if (const auto& nvrtc = platform_->nvrtc(); !nvrtc) return mapping_failure(nvrtc.error());
@@ -175,9 +183,9 @@ public:
     if (!resources || !table) return damaged;
     const auto& driver = platform_->driver();
     CudaCode::LoadedModule module =
-        driver ? cuda::Module::create(*driver, stored.object, *table) : driver.error();
+        driver ? cuda::Module::create(*driver, stored.object, *table, limits_) : driver.error();
     // A machine without a driver still compiles; what a driver is there to refuse is final.
-    if (!module && driver) return mapping_failure(module.error());
+    if (!module && driver) return target_failure(module.error());
     return std::shared_ptr<const Code>(std::make_shared<CudaCode>(
         std::move(table).value(), std::move(*resources), std::move(module)));
   }
@@ -199,12 +207,14 @@ public:
 
 private:
   std::shared_ptr<const CudaPlatform> platform_;
+  RunLimits limits_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Backend> cuda_backend(std::shared_ptr<const CudaPlatform> platform) {
-  return std::make_shared<CudaBackend>(std::move(platform));
+std::shared_ptr<const Backend> cuda_backend(std::shared_ptr<const CudaPlatform> platform,
+                                            const RunLimits& limits) {
+  return std::make_shared<CudaBackend>(std::move(platform), limits);
 }
 
 }  // namespace tc::compiler

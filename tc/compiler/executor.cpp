@@ -108,6 +108,7 @@ bool overlap(const std::optional<compiler::ByteRange>& a,
 /// What a checked run passes on.
 struct Arguments {
   std::vector<void*> pointers;  ///< of inputs, then outputs
+  std::vector<bool> is_empty;   ///< no element of it is touched
   int device = 0;
 };
 
@@ -168,11 +169,29 @@ Result<Arguments, std::string> check_arguments(const Executor::Impl& impl,
         return *problem;
     }
     arguments.pointers.push_back(address);
+    arguments.is_empty.push_back(!range);
     ranges.push_back(range);
   }
   if (first != nullptr && impl.target.kind == TargetKind::Cuda)
     arguments.device = first->device.device_id;
   return arguments;
+}
+
+/// Whether the memory of a run is what the tensors claim. A kernel that was given other memory
+/// would end the whole process's use of the device.
+std::optional<Failure> check_memory(const Executor::Impl& impl, const Arguments& arguments,
+                                    const void* scratch) {
+  if (impl.target.kind == TargetKind::Cpu) return std::nullopt;
+  if (auto failure = impl.code->prepare(arguments.device)) return failure;
+  for (std::size_t i = 0; i < arguments.pointers.size(); ++i) {
+    if (arguments.is_empty[i]) continue;
+    if (auto problem = impl.code->misplaced(arguments.pointers[i], arguments.device))
+      return argument_failure(argument_name(impl, i) + " " + *problem);
+  }
+  if (scratch == nullptr || impl.code->scratch_bytes() == 0) return std::nullopt;
+  if (auto problem = impl.code->misplaced(scratch, arguments.device))
+    return argument_failure("the scratch " + *problem);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -225,6 +244,7 @@ std::optional<Failure> Executor::run(std::span<const DLTensor* const> inputs,
       return argument_failure(fmt::format("'{}' needs {} bytes of scratch, which could not be had",
                                           impl_->name, needed));
   }
+  if (auto failure = check_memory(*impl_, *arguments, scratch)) return failure;
   arguments->pointers.push_back(scratch);
   return run_unchecked(arguments->pointers, stream, arguments->device);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tc/kernel/plan.h"
+#include "tc/kernel/work.h"
 #include "tc/support/rejection.h"
 #include "tc/support/result.h"
 #include "tc/support/target.h"
@@ -34,6 +35,7 @@ struct KernelInfo {
   std::int64_t dynamic_shared_bytes = 0;
   int buffers = 0;
   int int_params = 0;
+  kernel::Work work{};  ///< of one launch
 
   bool is_empty() const { return grid[0] == 0; }
 };

@@ -41,9 +41,11 @@ Result<Source, Rejection> emit(const kernel::Plan& plan, const Target& target,
   std::string functions;
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const kernel::Kernel kernel = kernel::simplify(plan.kernels[i]);
+    const std::vector<kernel::Interval> parameters = parameter_ranges(plan, i);
     auto written = kernel_text(kernel, names.unique(function_name(plan, kernel)),
-                               alias_groups(plan, i), parameter_ranges(plan, i), target);
+                               alias_groups(plan, i), parameters, target);
     if (!written) return written.error();
+    written->info.work = kernel::estimate_work(kernel, parameters);
     functions += "\n" + written->text;
     headers.insert(written->headers.begin(), written->headers.end());
     source.kernels.push_back(std::move(written->info));

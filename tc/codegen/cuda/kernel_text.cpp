@@ -17,15 +17,6 @@ constexpr std::int64_t kMostThreads = 1024;
 /// Shared memory beyond this is declared at launch.
 constexpr std::int64_t kStaticSharedBytes = 48 << 10;
 
-/// Bytes of shared memory that a block can have (CUDA C++ Programming Guide, table of technical
-/// specifications per compute capability).
-std::int64_t shared_limit(const Target& target) {
-  const auto is = [&](std::string_view arch) { return target.arch.rfind(arch, 0) == 0; };
-  if (is("sm_90") || is("sm_100") || is("sm_103")) return 227 << 10;
-  if (is("sm_80") || is("sm_87")) return 163 << 10;
-  return 99 << 10;
-}
-
 /// What the body says about its variables, buffers and threads.
 struct Uses {
   std::set<int> vars;
@@ -217,12 +208,12 @@ private:
       offsets.push_back(bytes);
       bytes += storage_count(*buffer) * storage_size(buffer->type);
     }
-    if (bytes > shared_limit(target))
+    if (bytes > target.shared_bytes)
       return Rejection{RejectionKind::LocalMemoryOverflow,
                        fmt::format("kernel '{}' needs {} bytes of shared memory; a block of {} has "
                                    "at most {}",
-                                   kernel_.name, bytes, target.arch, shared_limit(target)),
-                       bytes, shared_limit(target)};
+                                   kernel_.name, bytes, target.arch, target.shared_bytes),
+                       bytes, target.shared_bytes};
     const bool dynamic = bytes > kStaticSharedBytes;
     (dynamic ? info.dynamic_shared_bytes : info.static_shared_bytes) = bytes;
     for (std::size_t i = 0; i < uses_.shared.size(); ++i) {

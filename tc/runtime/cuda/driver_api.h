@@ -95,6 +95,9 @@ enum class FunctionAttribute : int {
 };
 
 /// CUlaunchAttribute.
+enum class PointerAttribute : int { MemoryType = 2, IsManaged = 8, DeviceOrdinal = 9 };
+constexpr unsigned kMemoryTypeDevice = 2;
+
 enum class LaunchAttributeId : int { Cooperative = 2, ClusterDimension = 4 };
 struct LaunchAttribute {
   LaunchAttributeId id;
@@ -156,6 +159,7 @@ struct DriverApi {
   CuResult (*memory_info)(std::size_t*, std::size_t*);
   CuResult (*memory_alloc)(CuDevicePtr*, std::size_t);
   CuResult (*memory_free)(CuDevicePtr);
+  CuResult (*pointer_get_attribute)(void*, PointerAttribute, CuDevicePtr);
   CuResult (*copy_to_device)(CuDevicePtr, const void*, std::size_t, CuStream);
   CuResult (*copy_to_host)(void*, CuDevicePtr, std::size_t, CuStream);
   CuResult (*fill_bytes)(CuDevicePtr, unsigned char, std::size_t, CuStream);

@@ -235,12 +235,17 @@ std::int64_t HostProgram::evaluate_code(const HostValue& value, const Counters& 
   return stack[0];
 }
 
-std::int64_t count_steps(const HostProgram& program, std::int64_t limit) {
+std::int64_t count_steps(const HostProgram& program, std::int64_t limit,
+                         std::vector<std::int64_t>* launches) {
   std::int64_t count = 0;
-  const auto counted = [&](const HostStep&, const HostProgram::Counters&) {
+  const auto launch = [&](const HostStep& step, const HostProgram::Counters&) {
+    if (launches != nullptr) ++launches->at(static_cast<std::size_t>(step.index));
     return ++count <= limit;
   };
-  follow(program, counted, counted);
+  const auto round = [&](const HostStep&, const HostProgram::Counters&) {
+    return ++count <= limit;
+  };
+  follow(program, launch, round);
   return count;
 }
 

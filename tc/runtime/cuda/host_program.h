@@ -76,8 +76,10 @@ private:
 /// is no integer expression of counters, or a launch whose parameters are not those of its kernel.
 Result<HostProgram, Rejection> compile_steps(const LaunchTable& table);
 
-/// Launches and rounds of loops of one run; counting ends at limit + 1.
-std::int64_t count_steps(const HostProgram& program, std::int64_t limit);
+/// Launches and rounds of loops of one run; counting ends at limit + 1. With `launches`, how often
+/// each kernel was launched up to there.
+std::int64_t count_steps(const HostProgram& program, std::int64_t limit,
+                         std::vector<std::int64_t>* launches = nullptr);
 
 struct EveryRound {
   constexpr bool operator()(const HostStep&, const HostProgram::Counters&) const { return true; }

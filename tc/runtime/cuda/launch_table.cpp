@@ -2,6 +2,7 @@
 //
 // Text of a launch table: that of kernel/launch_text.h with one line for each kernel:
 //   NAME grid X Y Z block X Y Z cluster X Y Z shared BYTES buffers N ints N cooperative 0|1 work N
+//   thread_work N
 #include "tc/runtime/cuda/launch_table.h"
 
 #include <limits>
@@ -18,10 +19,11 @@ namespace {
 
 std::string line_of(const KernelLaunch& kernel) {
   return fmt::format(
-      "{} grid {} block {} cluster {} shared {} buffers {} ints {} cooperative {} work {}",
+      "{} grid {} block {} cluster {} shared {} buffers {} ints {} cooperative {} work {} "
+      "thread_work {}",
       kernel.name, fmt::join(kernel.grid, " "), fmt::join(kernel.block, " "),
       fmt::join(kernel.cluster, " "), kernel.dynamic_shared_bytes, kernel.buffers, kernel.ints,
-      kernel.cooperative ? 1 : 0, kernel.work);
+      kernel.cooperative ? 1 : 0, kernel.work, kernel.thread_work);
 }
 
 /// Reads "KEY N" with as many numbers as `values` has, none negative.
@@ -36,12 +38,12 @@ bool read(std::istringstream& in, std::string_view key, std::array<std::int64_t,
 
 bool parse_line(const std::string& line, KernelLaunch& kernel) {
   std::istringstream in(line);
-  std::array<std::int64_t, 1> shared{}, buffers{}, ints{}, cooperative{}, work{};
+  std::array<std::int64_t, 1> shared{}, buffers{}, ints{}, cooperative{}, work{}, thread_work{};
   const bool whole = (in >> kernel.name) && read(in, "grid", kernel.grid) &&
                      read(in, "block", kernel.block) && read(in, "cluster", kernel.cluster) &&
                      read(in, "shared", shared) && read(in, "buffers", buffers) &&
                      read(in, "ints", ints) && read(in, "cooperative", cooperative) &&
-                     read(in, "work", work);
+                     read(in, "work", work) && read(in, "thread_work", thread_work);
   constexpr std::int64_t kMost = std::numeric_limits<int>::max();
   std::string more;
   if (!whole || in >> more || buffers[0] > kMost || ints[0] > kMost || cooperative[0] > 1)
@@ -51,6 +53,7 @@ bool parse_line(const std::string& line, KernelLaunch& kernel) {
   kernel.ints = static_cast<int>(ints[0]);
   kernel.cooperative = cooperative[0] != 0;
   kernel.work = work[0];
+  kernel.thread_work = thread_work[0];
   return true;
 }
 

@@ -22,8 +22,9 @@ struct KernelLaunch {
   std::int64_t dynamic_shared_bytes = 0;
   int buffers = 0;
   int ints = 0;
-  bool cooperative = false;  ///< all blocks run at once, so that they may wait for one another
-  std::int64_t work = 0;     ///< estimated scalar operations of one launch; 0: unknown
+  bool cooperative = false;      ///< all blocks run at once, so that they may wait for one another
+  std::int64_t work = 0;         ///< estimated executions of statements in one launch; 0: unknown
+  std::int64_t thread_work = 0;  ///< those of one thread
 };
 
 /// What remains of a plan at run time: launches, argument positions and steps, without kernel

@@ -140,7 +140,7 @@ std::optional<Rejection> check_cooperative(const Driver& driver, int device, CuF
 
 }  // namespace
 
-std::optional<Rejection> check_launch(const KernelLaunch& kernel, const RunLimits& limits) {
+std::optional<Rejection> check_launch(const KernelLaunch& kernel) {
   if (auto problem = check_grid(kernel)) return problem;
   if (auto problem = check_block(kernel)) return problem;
   if (auto problem = check_cluster(kernel)) return problem;
@@ -149,12 +149,6 @@ std::optional<Rejection> check_launch(const KernelLaunch& kernel, const RunLimit
                    fmt::format("kernel '{}' asks for {} bytes of shared memory", kernel.name,
                                kernel.dynamic_shared_bytes),
                    kernel.dynamic_shared_bytes, std::int64_t{1} << 30);
-  if (limits.work_per_launch > 0 && kernel.work > limits.work_per_launch)
-    return refused(RejectionKind::Unsupported,
-                   fmt::format("kernel '{}' would do about {} operations in one launch, at most {} "
-                               "are allowed",
-                               kernel.name, kernel.work, limits.work_per_launch),
-                   kernel.work, limits.work_per_launch);
   return std::nullopt;
 }
 

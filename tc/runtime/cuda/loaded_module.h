@@ -24,7 +24,10 @@ struct LoadedModule {
 };
 
 /// Limits that hold on every device. nullopt: the kernel keeps them.
-std::optional<Rejection> check_launch(const KernelLaunch& kernel, const RunLimits& limits);
+std::optional<Rejection> check_launch(const KernelLaunch& kernel);
+/// What a caller allows to one run.
+std::optional<Rejection> check_run(const LaunchTable& table, const HostProgram& program,
+                                   const RunLimits& limits);
 /// Limits of one device that need no loaded code.
 std::optional<Rejection> check_launch(const KernelLaunch& kernel, const Driver& driver, int device);
 /// Resolves `kernel` in a loaded module of the current context.

@@ -60,15 +60,10 @@ Module::create(std::shared_ptr<const Driver> driver, std::string_view image, Lau
   const auto bare = kernel::unseal(image);
   if (!bare || bare->empty()) return damaged();
   for (const auto& kernel : table.kernels)
-    if (auto problem = check_launch(kernel, limits)) return *problem;
+    if (auto problem = check_launch(kernel)) return *problem;
   auto program = compile_steps(table);
   if (!program) return program.error();
-  if (limits.steps > 0) {
-    if (const std::int64_t steps = count_steps(*program, limits.steps); steps > limits.steps)
-      return Rejection{RejectionKind::Unsupported,
-                       fmt::format("one run would take more than {} launches", limits.steps), steps,
-                       limits.steps};
-  }
+  if (auto problem = check_run(table, *program, limits)) return *problem;
   return std::shared_ptr<const Module>(
       new Module(std::move(driver), std::string(*bare), std::move(table), std::move(*program)));
 }

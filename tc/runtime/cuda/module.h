@@ -17,16 +17,9 @@
 #include "tc/runtime/cuda/driver.h"
 #include "tc/runtime/cuda/host_program.h"
 #include "tc/runtime/cuda/launch_table.h"
+#include "tc/support/run_limits.h"
 
 namespace tc::runtime::cuda {
-
-/// What one run may ask of a device; 0 is no limit. The defaults stop mistakes, not large work.
-struct RunLimits {
-  /// Scalar operations that the table estimates for one launch: minutes on any device.
-  std::int64_t work_per_launch = 10'000'000'000'000'000;
-  /// Launches and rounds of loops around launches in one run.
-  std::int64_t steps = 10'000'000;
-};
 
 /// A module as one device has it.
 struct LoadedModule;
@@ -38,8 +31,8 @@ class Module {
 public:
   /// `image`: a sealed cubin, or sealed PTX, which the driver compiles when it is loaded.
   /// Errors: Rejection{Unsupported}: damaged image, grid, block or cluster that no device launches,
-  /// parameters that do not fit, work or steps beyond `limits`; {TooManyThreads}: more threads a
-  /// block than any device has.
+  /// parameters that do not fit, a run beyond `limits`; {TooManyThreads}: more threads a block than
+  /// any device has.
   static Result<std::shared_ptr<const Module>, Rejection>
   create(std::shared_ptr<const Driver> driver, std::string_view image, LaunchTable table,
          const RunLimits& limits = {});

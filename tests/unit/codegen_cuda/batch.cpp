@@ -11,10 +11,7 @@
 namespace tc::test {
 
 Target cuda_target() {
-  Target target;
-  target.kind = TargetKind::Cuda;
-  target.arch = "sm_90a";
-  return target;
+  return *tc::cuda_target("sm_90a");
 }
 
 kernel::Plan single_launch(const std::string& text, const std::vector<std::int64_t>& int_values) {

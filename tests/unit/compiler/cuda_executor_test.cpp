@@ -27,7 +27,7 @@ std::shared_ptr<const CudaPlatform> platform() {
 }
 
 /// y = scale(x) with 64 bytes of scratch, of which the status is the second half.
-StoredKernel stored_scale(std::int64_t scratch_bytes = 64) {
+StoredKernel stored_scale(std::int64_t scratch_bytes = 64, std::int64_t work = 0) {
   runtime::cuda::LaunchTable table;
   table.arguments = {{.kind = kernel::Argument::Kind::Input, .name = "x", .position = 0},
                      {.kind = kernel::Argument::Kind::Output, .name = "y", .position = 0},
@@ -35,7 +35,8 @@ StoredKernel stored_scale(std::int64_t scratch_bytes = 64) {
                       .name = "status",
                       .offset_bytes = 32,
                       .size_bytes = 32}};
-  table.kernels = {{.name = "scale", .grid = {7, 1, 1}, .block = {128, 1, 1}, .buffers = 3}};
+  table.kernels = {
+      {.name = "scale", .grid = {7, 1, 1}, .block = {128, 1, 1}, .buffers = 3, .work = work}};
   table.scratch_bytes = scratch_bytes;
   table.steps = kernel::parse_steps("launch 0(0, 1, 2)\n").value();
   return {"scale 40 16 4 8 128\nlaunches\n" + runtime::cuda::to_text(table), kernel::seal("scale "),
@@ -71,7 +72,12 @@ struct Tensor {
 
 class CudaExecutorTest : public ::testing::Test {
 protected:
-  void SetUp() override { fake::reset(); }
+  /// The tensors' addresses, and the scratch, are memory of device 1.
+  static constexpr fake::Memory kTensors{0x1000, 0x10000, 1};
+  void SetUp() override {
+    const auto scratch = reinterpret_cast<std::uintptr_t>(scratch_);
+    fake::reset({.memory = {kTensors, {scratch, scratch + sizeof scratch_, 1}}});
+  }
   void TearDown() override { EXPECT_EQ(fake::violations(), std::vector<std::string>{}); }
 
   static Executor executor(int in_place_of = -1) {
@@ -131,6 +137,75 @@ TEST_F(CudaExecutorTest, RefusesTensorsOfOtherPlaces) {
   EXPECT_TRUE(fake::launches().empty());
 }
 
+TEST_F(CudaExecutorTest, RefusesMemoryThatIsNotWhatTheTensorClaims) {
+  const auto scratch = reinterpret_cast<std::uintptr_t>(scratch_);
+  fake::reset({.memory = {kTensors,
+                          {scratch, scratch + sizeof scratch_, 1},
+                          {0x20000, 0x21000, 0},
+                          {0x30000, 0x31000, -2, 0},
+                          {0x40000, 0x41000, 0, 2, true},
+                          {0x50000, 0x51000, 0, 1}}});
+  const Executor scale = executor();
+  // Memory that is not CUDA's; also where the driver gives it the default values of attributes.
+  for (const std::uintptr_t host : {std::uintptr_t{0x900000}, std::uintptr_t{0x30000}}) {
+    const auto failure = run(scale, Tensor(host), Tensor(0x2000), scratch_);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Failure::Kind::Argument);
+    EXPECT_EQ(failure->message, "input 'x' is no memory that CUDA knows, where memory of device 1 "
+                                "(Fake H200) is expected");
+  }
+  const auto foreign = run(scale, Tensor(0x1000), Tensor(0x20000), scratch_);
+  ASSERT_TRUE(foreign);
+  EXPECT_EQ(foreign->kind, Failure::Kind::Argument);
+  EXPECT_EQ(foreign->message, "output 'y' is memory of device 0 (Fake H200), where memory of "
+                              "device 1 (Fake H200) is expected");
+  EXPECT_EQ(message(run(scale, Tensor(0x1000), Tensor(0x2000), reinterpret_cast<void*>(0x900000))),
+            "the scratch is no memory that CUDA knows, where memory of device 1 (Fake H200) is "
+            "expected");
+  EXPECT_TRUE(fake::launches().empty());
+  // Managed memory of another device, and host memory that was registered.
+  EXPECT_EQ(message(run(scale, Tensor(0x40000), Tensor(0x50000), scratch_)), "none");
+  EXPECT_EQ(fake::launches().size(), 1U);
+}
+
+TEST_F(CudaExecutorTest, UncheckedAsksNothing) {
+  const Executor scale = executor();
+  void* const pointers[] = {reinterpret_cast<void*>(0x900000), reinterpret_cast<void*>(0x2000),
+                            scratch_};
+  EXPECT_EQ(message(scale.run_unchecked(pointers, nullptr, 1)), "none");
+  EXPECT_EQ(fake::count("cuPointerGetAttribute"), 0);
+  // A checked run asks once for memory that is in its place.
+  EXPECT_EQ(message(run(scale, Tensor(0x1000), Tensor(0x2000), scratch_)), "none");
+  EXPECT_EQ(fake::count("cuPointerGetAttribute"), 3);
+}
+
+TEST_F(CudaExecutorTest, TensorsWithoutElementsMayLieAnywhere) {
+  auto impl = std::make_shared<Executor::Impl>();
+  auto code = compiler::cuda_backend(platform())->load(stored_scale());
+  ASSERT_TRUE(code && *code);
+  impl->name = "scale";
+  impl->input_names = {"x"};
+  impl->inputs = {{DType::Float32, {0}, {1}, 16}};
+  impl->outputs = impl->inputs;
+  impl->output_roles = {{"y", -1}};
+  impl->target = *cuda_target("sm_90a");
+  impl->code = *code;
+  Tensor x(0), y(0x900000);
+  x.size = y.size = 0;
+  EXPECT_EQ(message(run(Executor(impl), x, y, scratch_)), "none");
+}
+
+TEST_F(CudaExecutorTest, AFailingDeviceIsReportedByTheLaunch) {
+  const Executor scale = executor();
+  ASSERT_EQ(message(scale.prepare(1)), "none");
+  fake::fail("cuPointerGetAttribute", 700);
+  fake::fail("cuLaunchKernelEx", 700);
+  const auto failure = run(scale, Tensor(0x1000), Tensor(0x2000), scratch_);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, Failure::Kind::Target);
+  EXPECT_NE(failure->message.find("scale"), std::string::npos) << failure->message;
+}
+
 TEST_F(CudaExecutorTest, RefusesMissingScratchSharedAndUnalignedMemory) {
   const Executor scale = executor();
   EXPECT_EQ(message(run(scale, Tensor(0x1000), Tensor(0x2000), nullptr)),
@@ -154,6 +229,18 @@ TEST_F(CudaExecutorTest, FailedLaunchNamesTheKernel) {
   EXPECT_EQ(failure->kind, Failure::Kind::Target);
   EXPECT_NE(failure->message.find("scale"), std::string::npos) << failure->message;
   EXPECT_NE(failure->message.find("701"), std::string::npos) << failure->message;
+}
+
+TEST_F(CudaExecutorTest, MoreWorkThanAllowedIsATargetFailure) {
+  const StoredKernel large = stored_scale(64, 3'000'000'000'000'000);
+  const auto refused = compiler::cuda_backend(platform())->load(large);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Failure::Kind::Target);
+  EXPECT_EQ(refused.error().message,
+            "kernel 'scale' would execute about 3e+15 statements in one launch, at most 2e+15 are "
+            "allowed [unsupported] (used 3000000000000000, limit 2000000000000000)");
+  const auto allowed = compiler::cuda_backend(platform(), {.work = 0})->load(large);
+  EXPECT_TRUE(allowed && *allowed);
 }
 
 TEST_F(CudaExecutorTest, DeviceThatIsNotThereIsATargetFailure) {

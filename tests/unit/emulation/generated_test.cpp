@@ -71,9 +71,7 @@ struct Generated {
 };
 
 Generated generate(const std::vector<kernel::Plan>& plans) {
-  Target target;
-  target.kind = TargetKind::Cuda;
-  target.arch = "sm_90a";
+  const Target target = *cuda_target("sm_90a");
   Generated result;
   std::vector<KernelText> texts;
   for (const auto& plan : plans) {

@@ -340,6 +340,21 @@ int memory_free(unsigned long long address) {
   delete[] block;
   return 0;
 }
+int pointer_get_attribute(void* value, int attribute, unsigned long long address) {
+  if (const int code = enter_in_context("cuPointerGetAttribute")) return code;
+  const std::lock_guard lock(state().mutex);
+  for (const fake::Memory& memory : state().settings.memory) {
+    if (address < memory.begin || address >= memory.end) continue;
+    // The driver writes 4 bytes for each of these.
+    const int written = attribute == 2   ? static_cast<int>(memory.type)
+                        : attribute == 8 ? static_cast<int>(memory.is_managed)
+                        : attribute == 9 ? memory.device
+                                         : -1;
+    std::memcpy(value, &written, sizeof written);
+    return written < 0 && attribute != 9 ? kInvalidValue : 0;
+  }
+  return kInvalidValue;
+}
 int copy_to_device(unsigned long long to, const void* from, std::size_t bytes, void*) {
   if (const int code = enter_in_context("cuMemcpyHtoDAsync")) return code;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
@@ -443,6 +458,7 @@ const std::map<std::string, void*>& entries() {
       {"cuMemGetInfo", address(memory_info)},
       {"cuMemAlloc", address(memory_alloc)},
       {"cuMemFree", address(memory_free)},
+      {"cuPointerGetAttribute", address(pointer_get_attribute)},
       {"cuMemcpyHtoDAsync", address(copy_to_device)},
       {"cuMemcpyDtoHAsync", address(copy_to_host)},
       {"cuMemsetD8Async", address(fill_bytes)},

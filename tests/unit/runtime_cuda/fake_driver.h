@@ -36,6 +36,14 @@ struct Launch {
   std::vector<std::uint64_t> parameters;
 };
 
+/// Memory that somebody else made: addresses from `begin` on, before `end`.
+struct Memory {
+  std::uintptr_t begin = 0, end = 0;
+  int device = 0;
+  unsigned type = 2;  ///< CUmemorytype; 0: the driver knows the range, but as none of its own
+  bool is_managed = false;
+};
+
 struct Settings {
   int version = 13000;
   int version_result = 0;
@@ -43,6 +51,7 @@ struct Settings {
   std::vector<std::string> lacking{};           ///< entry points that it has not
   std::map<std::string, Function> functions{};  ///< facts other than the default
   float replay_ms = 1.0F;                       ///< between any two events
+  std::vector<Memory> memory{};                 ///< beside what cuMemAlloc gives
 };
 
 /// Forgets everything and pretends to be `settings`.

@@ -23,7 +23,8 @@ LaunchTable example() {
                     .buffers = 3,
                     .ints = 1,
                     .cooperative = true,
-                    .work = 123456789012}};
+                    .work = 123456789012,
+                    .thread_work = 34567}};
   table.steps =
       *kernel::parse_steps("launch 0(0, 2)\nloop t in 0:4 {\n  launch 1(0, 1, 2; (t * 2))\n}\n");
   table.scratch_bytes = 320;
@@ -48,6 +49,7 @@ TEST(LaunchTable, TextReadsBack) {
   EXPECT_EQ(second.ints, 1);
   EXPECT_TRUE(second.cooperative);
   EXPECT_EQ(second.work, 123456789012);
+  EXPECT_EQ(second.thread_work, 34567);
   EXPECT_FALSE(back->kernels[0].cooperative);
 }
 
@@ -63,8 +65,9 @@ TEST(LaunchTable, WrongTextIsRefused) {
   const std::pair<const char*, const char*> edits[] = {{"grid 3", "grid -3"},
                                                        {"grid 3 2 1", "grid 3 2"},
                                                        {"block 64", "blocks 64"},
-                                                       {"work 0", "work 0 more"},
+                                                       {"thread_work 0", "thread_work 0 more"},
                                                        {"work 0", "work x"},
+                                                       {"thread_work 0", "thread_work -1"},
                                                        {"cooperative 1", "cooperative 2"},
                                                        {"buffers 2", "buffers 99999999999"},
                                                        {"kernels 2", "kernels 3"},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
 #include <thread>
 
 #include "fixture.h"
@@ -57,7 +58,11 @@ TEST_F(ModuleTest, LaunchesThatNoDeviceTakesAreRefusedWithNumbers) {
       {{.work = 20'000'000'000'000'000},
        RejectionKind::Unsupported,
        20'000'000'000'000'000,
-       10'000'000'000'000'000},
+       RunLimits{}.work},
+      {{.work = 900'000'000'000, .thread_work = 900'000'000'000},
+       RejectionKind::Unsupported,
+       900'000'000'000,
+       RunLimits{}.thread_work},
   };
   for (const Case& c : cases) {
     const auto module = try_kernel(c.kernel);
@@ -67,7 +72,8 @@ TEST_F(ModuleTest, LaunchesThatNoDeviceTakesAreRefusedWithNumbers) {
     EXPECT_EQ(module.error().limit, c.limit) << module.error().message;
     EXPECT_NE(module.error().message.find("'k'"), std::string::npos) << module.error().message;
   }
-  EXPECT_TRUE(try_kernel({.work = 20'000'000'000'000'000}, {.work_per_launch = 0}));
+  EXPECT_TRUE(try_kernel({.work = 20'000'000'000'000'000}, {.work = 0}));
+  EXPECT_TRUE(try_kernel({.work = RunLimits{}.work, .thread_work = RunLimits{}.thread_work}));
 }
 
 TEST_F(ModuleTest, RunsOfTooManyLaunchesAreRefused) {
@@ -78,6 +84,32 @@ TEST_F(ModuleTest, RunsOfTooManyLaunchesAreRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().used, 100001);
   EXPECT_EQ(refused.error().limit, 100000);
+}
+
+TEST_F(ModuleTest, LaunchesOfOneRunCountTogether) {
+  const LaunchTable loop = table({{.name = "short", .work = 7}, {.name = "long", .work = 100}},
+                                 "launch 0()\nloop t in 0:2000 {\n launch 1()\n}\n");
+  EXPECT_TRUE(try_create(open(), loop, {.work = 200'007}));
+  const auto refused = try_create(open(), loop, {.work = 200'006});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, RejectionKind::Unsupported);
+  EXPECT_EQ(refused.error().used, 200'007);
+  EXPECT_NE(refused.error().message.find("2000 launches of kernel 'long'"), std::string::npos)
+      << refused.error().message;
+  const auto slow = try_create(
+      open(),
+      table({{.name = "k", .work = 64, .thread_work = 2}}, "loop t in 0:9 {\n launch 0()\n}\n"),
+      {.thread_work = 17});
+  ASSERT_FALSE(slow);
+  EXPECT_EQ(slow.error().used, 18);
+}
+
+TEST_F(ModuleTest, WorkThatOverflowsIsRefused) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const auto refused = try_create(
+      open(), table({{.name = "k", .work = kMost}}, "loop t in 0:9 {\n launch 0()\n}\n"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().used, kMost);
 }
 
 TEST_F(ModuleTest, LoadsOnceForEachDeviceAndUnloadsWithTheLastReference) {

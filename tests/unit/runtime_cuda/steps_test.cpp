@@ -81,6 +81,9 @@ TEST_F(StepsTest, CountsLaunchesAndRounds) {
   const auto program = compile("loop t in 0:10 {\n loop u in 0:t {\n launch 0(0; u)\n}\n}\n");
   EXPECT_EQ(count_steps(*program, 1000), 10 + 45 + 45);
   EXPECT_EQ(count_steps(*program, 20), 21);
+  std::vector<std::int64_t> launches(1, 0);
+  count_steps(*program, 1000, &launches);
+  EXPECT_EQ(launches, std::vector<std::int64_t>{45});
   const auto endless =
       compile("loop t in 0:1000000000000 {\n loop u in 0:0 {\n launch 0(0; u)\n}\n}\n");
   EXPECT_EQ(count_steps(*endless, 50), 51);
