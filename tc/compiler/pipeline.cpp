@@ -265,8 +265,10 @@ poly::Parallelism parallelism_of(const Target& target) {
   constexpr int kBlocksPerMultiprocessor = 4;
   constexpr int kProductBlocks = 2;
   constexpr std::int64_t kProductSide = 64;
+  constexpr std::int64_t kColumns = 64;
   if (target.kind == TargetKind::Cpu) return {target.cores};
-  return {kBlocksPerMultiprocessor * target.cores, kProductBlocks * target.cores, kProductSide};
+  return {kBlocksPerMultiprocessor * target.cores, kColumns, kProductBlocks * target.cores,
+          kProductSide};
 }
 
 Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,

@@ -288,6 +288,15 @@ std::int64_t parts_of_product(const Product& product, const std::vector<Interval
   return std::min(parallelism.product_tasks / tiles, points / elements / kPointsPerProductPart);
 }
 
+/// Parts of a reduction across rows: with all columns in one task each part is a task, else every
+/// column tile of it.
+std::int64_t parts_across_rows(std::int64_t elements, std::int64_t tasks,
+                               const Parallelism& parallelism) {
+  if (parallelism.columns == 0) return tasks;
+  const std::int64_t tiles = (elements + parallelism.columns - 1) / parallelism.columns;
+  return (tasks + tiles - 1) / tiles;
+}
+
 /// Number of parts that the model or the option asks for; 1: none.
 std::int64_t wanted_parts(const Scop& scop, int position, const MappingOptions& options,
                           const Parallelism& parallelism) {
@@ -311,7 +320,7 @@ std::int64_t wanted_parts(const Scop& scop, int position, const MappingOptions& 
   std::int64_t parts = 1;
   if (elements < cores) parts = (tasks + elements - 1) / elements;
   if (elements < cores * kColumnsPerCore && runs_across_rows(scop, position))
-    parts = std::max(parts, tasks);
+    parts = std::max(parts, parts_across_rows(elements, tasks, parallelism));
   if (parallelism.product_tasks > 0)
     if (const auto product = find_product(statement, true); product && is_wide(*product, ranges))
       parts = parts_of_product(*product, ranges, elements, points, parallelism);

@@ -26,6 +26,8 @@ bool can_split(const Scop& scop, int statement);
 /// What a target can keep busy.
 struct Parallelism {
   int tasks = 1;  ///< at once
+  /// Elements side by side that one task takes where a reduction runs across rows; 0: all.
+  std::int64_t columns = 0;
   /// Products: so many tasks at once, with at most so many rows and columns each. 0: a product is
   /// split like any other reduction.
   int product_tasks = 0;
