@@ -1,7 +1,9 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build static demo test bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint clean
+.PHONY: all build static wheel demo test bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint clean
 
 BUILD ?= build
+# What is compiled twice (the wheel links the objects of the build) or again (after a checkout) comes from a compiler cache.
+export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 
@@ -30,12 +32,20 @@ static: setup
 	cmake --preset static
 	cmake --build --preset static -j $(JOBS) --target tensorc tc
 
+# The Python package as one self-contained wheel in $(BUILD)/dist, installed into the virtual environment. A compiler cache,
+# which has the objects of the other build, needs the same name of the compiler.
+wheel: setup venv
+	CC=cc CXX=c++ $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w $(BUILD)/dist \
+	  -C build-dir=build-wheel .
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(BUILD)/dist/*.whl
+
 demo: build venv
 	$(PYTHON) demo/run_demo.py --tensorc $(BUILD)/bin/tensorc
 
 # Benchmarks are built too, so that they keep compiling.
 test: setup venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
+	$(MAKE) wheel
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure --no-label-summary -j $(JOBS)
 
 # 2,000 random programs as CUDA kernels in the emulator; `make test` runs 200 others.
@@ -73,4 +83,4 @@ lint: setup
 	tools/lint.sh $(BUILD)
 
 clean:
-	rm -rf build build-asan build-debug build-tsan build-static
+	rm -rf build build-asan build-debug build-tsan build-static build-wheel

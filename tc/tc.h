@@ -98,6 +98,13 @@ struct CompileReport {
 };
 const char* to_string(CompileReport::Source source);
 
+/// What an output is in memory.
+struct OutputRole {
+  std::string name;
+  int in_place_of = -1;        ///< input that shares this output's memory; -1: none
+  bool needs_initial = false;  ///< the def accumulates onto the values that the caller supplies
+};
+
 /// A compiled comprehension for fixed metadata. Immutable and thread-safe; copies share the code.
 class Executor {
 public:
@@ -107,6 +114,8 @@ public:
   const std::string& name() const;
   const std::vector<TensorMeta>& input_metadata() const;
   const std::vector<TensorMeta>& output_metadata() const;
+  const std::vector<std::string>& input_names() const;
+  const std::vector<OutputRole>& output_roles() const;
   const MappingOptions& options() const;
   const Target& target() const;
   const CompileReport& report() const;

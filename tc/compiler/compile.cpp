@@ -80,7 +80,12 @@ describe_executor(const compiler::FrontEnd& front, std::string_view text, std::s
   }
   for (lang::TensorId id : front.symbolic.outputs) {
     const lang::Tensor& tensor = front.symbolic.tensors[static_cast<std::size_t>(id)];
-    impl->output_roles.push_back({tensor.name, tensor.is_param ? tensor.param_position : -1});
+    // Whether an element is written before is known of the specialised def only.
+    const lang::TensorId specialised = front.specialised.outputs[impl->output_roles.size()];
+    impl->output_roles.push_back(
+        {tensor.name, tensor.is_param ? tensor.param_position : -1,
+         !tensor.is_param &&
+             front.specialised.tensors[static_cast<std::size_t>(specialised)].needs_initial});
   }
   impl->options = options;
   impl->target = target;

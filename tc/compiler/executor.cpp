@@ -206,6 +206,12 @@ const std::vector<TensorMeta>& Executor::input_metadata() const {
 const std::vector<TensorMeta>& Executor::output_metadata() const {
   return impl_->outputs;
 }
+const std::vector<std::string>& Executor::input_names() const {
+  return impl_->input_names;
+}
+const std::vector<OutputRole>& Executor::output_roles() const {
+  return impl_->output_roles;
+}
 const MappingOptions& Executor::options() const {
   return impl_->options;
 }

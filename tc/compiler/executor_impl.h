@@ -10,12 +10,6 @@
 
 namespace tc {
 
-/// What an argument of the def is in memory.
-struct OutputRole {
-  std::string name;
-  int in_place_of = -1;  ///< parameter position that shares this output's memory; -1: none
-};
-
 struct Executor::Impl {
   std::string name;
   std::vector<std::string> input_names;

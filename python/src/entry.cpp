@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry.h"
+
+#include <nanobind/stl/string.h>
+
+#include <cstdlib>
+
+#include "errors.h"
+
+namespace nb = nanobind;
+
+namespace tc::python {
+
+namespace {
+
+constexpr std::size_t kScratchAlignment = 64;
+
+struct FreeAligned {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// Scratch in this machine's memory, kept by the thread between runs.
+void* host_scratch(std::size_t bytes) {
+  thread_local std::unique_ptr<void, FreeAligned> memory;
+  thread_local std::size_t size = 0;
+  if (bytes > size) {
+    const std::size_t rounded =
+        (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    memory.reset(std::aligned_alloc(kScratchAlignment, rounded));
+    size = memory ? rounded : 0;
+    if (!memory) throw std::bad_alloc();
+  }
+  return memory.get();
+}
+
+nb::object frameworks() {
+  return nb::module_::import_("tensor_comprehensions._frameworks");
+}
+
+nb::object numpy_empty() {
+  static PyObject* const function =
+      nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
+  return nb::borrow(function);
+}
+
+void set_error(void*, const char* kind, const char* message) {
+  const nb::gil_scoped_acquire gil;
+  PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
+}
+
+nb::object shape_tuple(const std::vector<std::int64_t>& shape) {
+  nb::list values;
+  for (const std::int64_t size : shape)
+    values.append(size);
+  return nb::steal(PySequence_Tuple(values.ptr()));
+}
+
+/// A tensor that the framework allocates, and where it lies.
+nb::object exchanged(const ExchangeApi& api, DLTensor& prototype, DLTensor& tensor) {
+  DLManagedTensorVersioned* managed = nullptr;
+  if (api.allocate(&prototype, &managed, nullptr, set_error) != 0) raise_python();
+  void* object = nullptr;
+  if (api.import_managed(managed, &object) != 0) raise_python();
+  nb::object result = nb::steal(static_cast<PyObject*>(object));
+  if (api.view(result.ptr(), &tensor) != 0) raise_python();
+  return result;
+}
+
+}  // namespace
+
+Entry::Entry(Executor executor, const Call& call, const Metadata& metadata)
+    : executor_(std::move(executor)), consts_(metadata.consts), sizes_(metadata.sizes),
+      framework_(call.framework), device_(call.device), gpu_(call.device.device_type == kDLCUDA),
+      aliases_(call.gives_outputs), needs_status_(executor_.options().bounds == Bounds::Error) {
+  const auto words = call.signature.words();
+  signature.assign(words.begin(), words.end());
+  const auto& roles = executor_.output_roles();
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const TensorMeta& meta = executor_.output_metadata()[i];
+    aliases_ = aliases_ || roles[i].in_place_of >= 0;
+    FreshOutput output;
+    output.type = std::string(name(meta.type));
+    output.shape = meta.sizes;
+    output.prototype = {nullptr,
+                        device_,
+                        static_cast<std::int32_t>(meta.sizes.size()),
+                        to_dlpack(meta.type),
+                        nullptr,
+                        nullptr,
+                        0};
+    if (framework_->name == "numpy") {
+      nb::tuple types = nb::cast<nb::tuple>(frameworks().attr("numpy_types")(output.type));
+      output.python_shape = shape_tuple(output.shape);
+      output.storage_type = types[0];
+      output.view_type = types[1];
+    }
+    fresh_.push_back(std::move(output));
+  }
+  // Only now do the vectors stay where they are.
+  for (FreshOutput& output : fresh_)
+    output.prototype.shape = output.shape.data();
+}
+
+std::optional<std::string> Entry::other_than(const Call& call, const Metadata& metadata) const {
+  const Framework* framework = call.framework == nullptr ? default_framework() : call.framework;
+  if (framework != framework_)
+    return "was compiled for tensors of " + framework_->name + ", these are of " + framework->name;
+  if (metadata.consts != consts_) return "was compiled for other values of const parameters";
+  if (metadata.sizes != sizes_) return "was compiled for other sizes";
+  return std::nullopt;
+}
+
+nb::object Entry::make_array(const FreshOutput& output, DLTensor& tensor) {
+  PyObject* arguments[] = {output.python_shape.ptr(), output.storage_type.ptr()};
+  nb::object array = nb::steal(PyObject_Vectorcall(numpy_empty().ptr(), arguments, 2, nullptr));
+  if (!array.is_valid()) raise_python();
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_STRIDES) != 0) raise_python();
+  tensor = output.prototype;
+  tensor.data = buffer.buf;
+  PyBuffer_Release(&buffer);
+  return output.view_type.is_none() ? array : array.attr("view")(output.view_type);
+}
+
+nb::object Entry::make_output(std::size_t index, Call& call, DLTensor& tensor) {
+  FreshOutput& output = fresh_[index];
+  if (framework_->api != nullptr) return exchanged(*framework_->api, output.prototype, tensor);
+  if (output.python_shape.is_valid()) return make_array(output, tensor);
+  nb::object made =
+      frameworks().attr("allocate")(framework_->name, shape_tuple(output.shape), output.type,
+                                    static_cast<int>(device_.device_type), device_.device_id);
+  View view;
+  if (!view.read(made, reader_of(made), call.interface.output_texts[index])) raise_python();
+  tensor = output.prototype;
+  tensor.data = address_of(view.tensor);
+  return made;
+}
+
+nb::object Entry::adopt_output(std::size_t index, Call& call, DLTensor& tensor) {
+  const int input = executor_.output_roles()[index].in_place_of;
+  View* given = call.output(index);
+  if (input < 0 && given == nullptr) return {};
+  const std::string& what = call.interface.output_texts[index];
+  const View& view = given != nullptr ? *given : call.input(static_cast<std::size_t>(input));
+  if (view.read_only) raise_argument(what + " is read-only memory");
+  if (framework_->immutable)
+    raise_argument(what + ": tensors of " + framework_->name +
+                   " are immutable and cannot be written in place");
+  if (view.is_number) raise_argument(what + " is updated in place: give a tensor, not a number");
+  tensor = view.tensor;
+  return nb::borrow(given != nullptr ? call.output_object(index)
+                                     : call.input_object(static_cast<std::size_t>(input)));
+}
+
+void Entry::numbers_to_device(Call& call, std::vector<nb::object>& kept) {
+  for (std::size_t i = 0; i < call.inputs(); ++i) {
+    View& view = call.input(i);
+    if (!view.is_number) continue;
+    const std::string type(name(executor_.input_metadata()[i].type));
+    nb::object made = frameworks().attr("device_scalar")(
+        framework_->name, device_.device_id, type,
+        nb::bytes(static_cast<const char*>(view.tensor.data), (view.tensor.dtype.bits + 7) / 8));
+    View placed;
+    if (!placed.read(made, reader_of(made), "a number")) raise_python();
+    view.tensor.data = address_of(placed.tensor);
+    view.tensor.device = device_;
+    kept.push_back(std::move(made));
+  }
+}
+
+void* Entry::stream_of(const Call& call) const {
+  if (!gpu_) return nullptr;
+  void* stream = nullptr;
+  if (framework_->api != nullptr) {
+    if (framework_->api->current_stream(kDLCUDA, call.device.device_id, &stream) != 0)
+      raise_python();
+    return stream;
+  }
+  const auto address = nb::cast<std::uintptr_t>(
+      frameworks().attr("current_stream")(framework_->name, call.device.device_id));
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+void* Entry::scratch_for(Call& call, std::vector<nb::object>& kept) {
+  const std::int64_t bytes = executor_.scratch_bytes();
+  if (bytes == 0) return nullptr;
+  if (!gpu_) return host_scratch(static_cast<std::size_t>(bytes));
+  std::int64_t shape[] = {bytes};
+  DLTensor prototype{nullptr, device_, 1, {kDLUInt, 8, 1}, shape, nullptr, 0};
+  DLTensor tensor{};
+  if (framework_->api != nullptr) {
+    kept.push_back(exchanged(*framework_->api, prototype, tensor));
+  } else {
+    kept.push_back(frameworks().attr("allocate")(framework_->name, nb::make_tuple(bytes), "uint8",
+                                                 static_cast<int>(kDLCUDA), call.device.device_id));
+    View view;
+    if (!view.read(kept.back(), reader_of(kept.back()), "scratch")) raise_python();
+    tensor = view.tensor;
+  }
+  last_scratch_ = kept.back();
+  return address_of(tensor);
+}
+
+void Entry::reject_missing_values(Call& call) const {
+  const auto& roles = executor_.output_roles();
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    if (roles[i].needs_initial && call.output(i) == nullptr)
+      raise_argument(call.interface.output_texts[i] +
+                     " is accumulated onto: give memory with values in outputs=");
+  }
+}
+
+void Entry::run_kernels(Call& call, std::vector<DLTensor>& outputs, void* scratch, void* stream,
+                        Checks checks) {
+  std::optional<Failure> failure;
+  if (checks == Checks::All || (aliases_ && !call.unchecked)) {
+    std::vector<const DLTensor*> inputs, results;
+    for (std::size_t i = 0; i < call.inputs(); ++i)
+      inputs.push_back(&call.input(i).tensor);
+    for (const DLTensor& output : outputs)
+      results.push_back(&output);
+    const nb::gil_scoped_release released;
+    failure = executor_.run(inputs, results, stream, scratch);
+  } else {
+    std::vector<void*> pointers;
+    pointers.reserve(call.inputs() + outputs.size() + 1);
+    for (std::size_t i = 0; i < call.inputs(); ++i)
+      pointers.push_back(address_of(call.input(i).tensor));
+    for (const DLTensor& output : outputs)
+      pointers.push_back(address_of(output));
+    pointers.push_back(scratch);
+    const nb::gil_scoped_release released;
+    failure = executor_.run_unchecked(pointers, stream, device_.device_id);
+  }
+  if (failure) raise_failure(*failure, call.interface.text);
+}
+
+nb::object Entry::run(Call& call, Checks checks) {
+  reject_missing_values(call);
+  std::vector<nb::object> kept;
+  if (gpu_) numbers_to_device(call, kept);
+  std::vector<DLTensor> tensors(fresh_.size());
+  std::vector<nb::object> objects(fresh_.size());
+  for (std::size_t i = 0; i < fresh_.size(); ++i) {
+    objects[i] = adopt_output(i, call, tensors[i]);
+    if (!objects[i].is_valid()) objects[i] = make_output(i, call, tensors[i]);
+  }
+  void* scratch = scratch_for(call, kept);
+  void* stream = stream_of(call);
+  run_kernels(call, tensors, scratch, stream, checks);
+  if (needs_status_) {
+    last_stream_ = stream;
+    last_address_ = scratch;
+    if (!gpu_) {
+      if (auto problem = check()) raise_argument(*problem);
+    }
+  }
+  if (framework_->immutable) {
+    for (std::size_t i = 0; i < objects.size(); ++i)
+      objects[i] = frameworks().attr("finish")(framework_->name, objects[i]);
+  }
+  if (objects.size() == 1) return objects[0];
+  nb::list list;
+  for (nb::object& object : objects)
+    list.append(object);
+  return nb::steal(PySequence_Tuple(list.ptr()));
+}
+
+std::optional<std::string> Entry::check() {
+  if (last_address_ == nullptr) return std::nullopt;
+  const nb::gil_scoped_release released;
+  return executor_.check(last_address_, last_stream_, device_.device_id);
+}
+
+}  // namespace tc::python

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensor_comprehensions._tc: the C++ interface for the Python package, nothing more.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "errors.h"
+#include "operation.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tc::python {
+
+namespace {
+
+nb::tuple strings(const std::vector<std::string>& values) {
+  nb::list list;
+  for (const std::string& value : values)
+    list.append(value);
+  return nb::steal<nb::tuple>(PySequence_Tuple(list.ptr()));
+}
+
+nb::list parameters_of(const Interface& interface) {
+  nb::list result;
+  for (const ParameterInfo& parameter : interface.def.parameters)
+    result.append(nb::make_tuple(parameter.name, std::string(name(parameter.type)),
+                                 parameter.is_const, strings(parameter.dims)));
+  return result;
+}
+
+nb::list results_of(const Interface& interface) {
+  nb::list result;
+  for (const ResultInfo& output : interface.def.results)
+    result.append(nb::make_tuple(output.name, output.rank, output.in_place_of, output.needs_initial,
+                                 strings(output.dims)));
+  return result;
+}
+
+std::vector<std::shared_ptr<const Interface>> describe_text(const std::string& text) {
+  std::vector<std::shared_ptr<const Interface>> result;
+  for (DefInfo& info : value_or_raise(describe(text), text))
+    result.push_back(std::make_shared<const Interface>(text, std::move(info)));
+  return result;
+}
+
+nb::list metadata_list(const std::vector<TensorMeta>& metas) {
+  nb::list result;
+  for (const TensorMeta& meta : metas) {
+    nb::list shape, strides;
+    for (const std::int64_t size : meta.sizes)
+      shape.append(size);
+    for (const std::int64_t stride : meta.strides)
+      strides.append(stride);
+    result.append(nb::make_tuple(std::string(name(meta.type)), nb::tuple(shape), nb::tuple(strides),
+                                 meta.alignment));
+  }
+  return result;
+}
+
+nb::dict report_of(const Entry& entry) {
+  const Executor& executor = entry.executor();
+  nb::dict report;
+  report["name"] = executor.name();
+  report["target"] = executor.target().kind == TargetKind::Cuda ? "cuda" : "cpu";
+  report["facts"] = executor.target().to_string();
+  report["options"] = to_json(executor.options());
+  report["cache"] = to_string(executor.report().source);
+  report["compile_ms"] = executor.report().compile_ms;
+  report["kernels"] = executor.kernels();
+  report["scratch_bytes"] = executor.scratch_bytes();
+  report["input_names"] = strings(executor.input_names());
+  report["inputs"] = metadata_list(executor.input_metadata());
+  nb::list outputs;
+  for (const OutputRole& role : executor.output_roles())
+    outputs.append(nb::make_tuple(role.name, role.in_place_of, role.needs_initial));
+  report["output_roles"] = outputs;
+  report["outputs"] = metadata_list(executor.output_metadata());
+  nb::list resources;
+  for (const KernelResources& kernel : executor.report().kernels) {
+    nb::dict entry_of_kernel;
+    entry_of_kernel["name"] = kernel.name;
+    entry_of_kernel["registers"] = kernel.registers;
+    entry_of_kernel["local_bytes"] = kernel.local_bytes;
+    entry_of_kernel["spill_stores"] = kernel.spill_stores;
+    entry_of_kernel["spill_loads"] = kernel.spill_loads;
+    entry_of_kernel["shared_bytes"] = kernel.shared_bytes;
+    resources.append(entry_of_kernel);
+  }
+  report["resources"] = resources;
+  return report;
+}
+
+nb::list option_fields() {
+  nb::list result;
+  for_each_field([&](const auto& field) {
+    result.append(nb::make_tuple(field.name, field.domain, field.doc));
+  });
+  return result;
+}
+
+/// The JSON of options with every field, or ArgumentError.
+std::string complete_options(const std::string& text, const std::string& target) {
+  const Result<MappingOptions, std::string> options =
+      read_options(text, target == "cuda" ? TargetKind::Cuda : TargetKind::Cpu);
+  if (!options) raise_argument(options.error());
+  if (const std::string problem = validate(*options); !problem.empty()) raise_argument(problem);
+  return to_json(*options);
+}
+
+std::shared_ptr<Session> make_session(const std::string& cache_dir, bool cached,
+                                      const std::string& dump_dir, const std::string& cuda_path,
+                                      const std::vector<std::string>& site_packages,
+                                      const std::string& cpu) {
+  auto session = std::make_shared<Session>();
+  session->context.cache = cached ? open_cache(cache_dir) : nullptr;
+  session->context.dump_dir = dump_dir;
+  session->context.cuda = find_cuda({cuda_path, site_packages, {}});
+  session->cpu = cpu;
+  return session;
+}
+
+std::string target_facts(const Session& session, const std::string& target) {
+  return value_or_raise(find_target(target, session.context), {}).target.to_string();
+}
+
+}  // namespace
+
+NB_MODULE(_tc, m) {
+  // Operators that PyTorch knows live as long as the process.
+  nb::set_leak_warnings(false);
+  m.def("version", [] { return version(); });
+  m.def("describe", describe_text, "text"_a);
+  m.def("option_fields", option_fields);
+  m.def("complete_options", complete_options, "text"_a, "target"_a);
+
+  nb::class_<Session>(m, "Session");
+  m.def("open_session", make_session, "cache_dir"_a, "cached"_a, "dump_dir"_a, "cuda_path"_a,
+        "site_packages"_a, "cpu"_a);
+  m.def("target_facts", target_facts, "session"_a, "target"_a);
+
+  nb::class_<Interface>(m, "Interface")
+      .def_prop_ro("name", [](const Interface& self) { return self.def.name; })
+      .def_prop_ro("text", [](const Interface& self) { return self.text; })
+      .def_prop_ro("parameters", parameters_of)
+      .def_prop_ro("results", results_of)
+      .def_prop_ro("sizes", [](const Interface& self) { return strings(self.def.sizes); });
+
+  nb::class_<Entry>(m, "Kernel")
+      .def("report", report_of)
+      .def("stage",
+           [](const Entry& self, const std::string& stage) {
+             Result<std::string, Failure> text = Failure{};
+             {
+               const nb::gil_scoped_release released;
+               text = self.executor().stage_text(stage);
+             }
+             return value_or_raise(std::move(text), {});
+           })
+      .def("check", &Entry::check);
+
+  nb::class_<Operation>(m, "Operation")
+      .def(nb::init<std::shared_ptr<const Session>, std::shared_ptr<const Interface>, std::string,
+                    nb::object>(),
+           "session"_a, "interface"_a, "options"_a, "hooks"_a)
+      .def("__call__", [](Operation& self, const nb::args& args,
+                          const nb::kwargs& kwargs) { return self.call(args, kwargs, false); })
+      .def("call_plain", [](Operation& self, const nb::args& args,
+                            const nb::kwargs& kwargs) { return self.call(args, kwargs, true); })
+      .def("compile", [](Operation& self, const nb::args& args,
+                         const nb::kwargs& kwargs) { return self.compile(args, kwargs); })
+      .def("run", [](Operation& self, Entry& kernel, const nb::args& args,
+                     const nb::kwargs& kwargs) { return self.call_compiled(kernel, args, kwargs); })
+      .def("infer", &Operation::infer, "inputs"_a, "values"_a);
+}
+
+}  // namespace tc::python

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A def with options, called with tensors: finds the kernel for their metadata, compiles it on
+// first use, runs it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "entry.h"
+#include "session.h"
+
+namespace tc::python {
+
+class Operation {
+public:
+  /// `options`: "default", "naive" or JSON. `hooks`: see tensor_comprehensions._operator.Hooks.
+  Operation(std::shared_ptr<const Session> session, std::shared_ptr<const Interface> interface,
+            std::string options, nanobind::object hooks);
+
+  /// A call with Python's arguments. With `plain`, tensors are expected to hold memory; else calls
+  /// with others go to the hook `dispatch`.
+  nanobind::object call(nanobind::handle args, nanobind::handle kwargs, bool plain);
+  /// The kernel that a call with these arguments would run.
+  std::shared_ptr<Entry> compile(nanobind::handle args, nanobind::handle kwargs);
+  /// Types and shapes of the outputs for metadata: a list of (type, shape) per tensor parameter.
+  nanobind::list infer(nanobind::list inputs, nanobind::dict values) const;
+
+  const Interface& interface() const { return *interface_; }
+
+  /// Runs `entry` if the arguments are those that it was compiled for; raises ArgumentError else.
+  nanobind::object call_compiled(Entry& entry, nanobind::handle args,
+                                 nanobind::handle kwargs) const;
+
+private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::span<const std::uint64_t> words) const;
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) const;
+  };
+
+  Entry& find(Call& call);
+  std::shared_ptr<Entry> make_entry(Call& call) const;
+
+  std::shared_ptr<const Session> session_;
+  std::shared_ptr<const Interface> interface_;
+  std::string options_;
+  nanobind::object hooks_;
+  std::unordered_map<std::vector<std::uint64_t>, std::shared_ptr<Entry>, Hash, Equal> entries_;
+  Entry* last_ = nullptr;
+};
+
+}  // namespace tc::python

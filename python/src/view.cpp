@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "view.h"
+
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <unordered_map>
+
+#include "errors.h"
+#include "tc/support/tensor_meta.h"
+
+namespace nb = nanobind;
+
+namespace tc::python {
+
+namespace {
+
+nb::object frameworks() {
+  return nb::module_::import_("tensor_comprehensions._frameworks");
+}
+
+const ExchangeApi* exchange_api(nb::handle type) {
+  if (!nb::hasattr(type, kExchangeAttribute)) return nullptr;
+  nb::object capsule = type.attr(kExchangeAttribute);
+  if (PyCapsule_IsValid(capsule.ptr(), kExchangeCapsule) == 0) return nullptr;
+  const auto* api =
+      static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), kExchangeCapsule));
+  while (api != nullptr && api->header.version.major != DLPACK_MAJOR_VERSION)
+    api = reinterpret_cast<const ExchangeApi*>(api->header.older);
+  return api != nullptr && api->view != nullptr ? api : nullptr;
+}
+
+/// One per name: tensors are of one framework when the pointers are equal.
+Framework* framework_of(const std::string& name) {
+  static auto& known = *new std::unordered_map<std::string, std::unique_ptr<Framework>>();
+  std::unique_ptr<Framework>& entry = known[name];
+  if (!entry) entry = std::make_unique<Framework>(Framework{name});
+  return entry.get();
+}
+
+TypeReader look_at(nb::handle type) {
+  TypeReader reader;
+  // (kind, framework): see classify() in _frameworks.py, which alone knows names of frameworks.
+  nb::tuple found = nb::cast<nb::tuple>(frameworks().attr("classify")(type));
+  const auto kind = nb::cast<std::string>(found[0]);
+  if (kind == "number") reader.kind = TypeReader::Kind::Number;
+  if (kind == "number" || kind == "other") return reader;
+  Framework* framework = framework_of(nb::cast<std::string>(found[1]));
+  framework->immutable = nb::cast<bool>(found[2]);
+  reader.framework = framework;
+  if (const ExchangeApi* api = exchange_api(type)) {
+    framework->api = api;
+    reader.kind = kind == "wrapped" ? TypeReader::Kind::Wrapped : TypeReader::Kind::Exchange;
+  } else {
+    reader.kind = kind == "array" ? TypeReader::Kind::Array : TypeReader::Kind::Dlpack;
+  }
+  return reader;
+}
+
+/// DLPack type of a buffer's format; nullopt-like zero bits for what has none.
+DLDataType buffer_type(const char* format, Py_ssize_t itemsize) {
+  if (format == nullptr) format = "B";
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (std::strlen(format) != 1) return {0, 0, 0};
+  const auto bits = static_cast<std::uint8_t>(itemsize * 8);
+  switch (*format) {
+  case '?': return {kDLBool, 8, 1};
+  case 'b':
+  case 'h':
+  case 'i':
+  case 'l':
+  case 'q': return {kDLInt, bits, 1};
+  case 'B':
+  case 'H':
+  case 'I':
+  case 'L':
+  case 'Q': return {kDLUInt, bits, 1};
+  case 'e':
+  case 'f':
+  case 'd': return {kDLFloat, bits, 1};
+  default: return {0, 0, 0};
+  }
+}
+
+}  // namespace
+
+const TypeReader& reader_of(nb::handle object) {
+  // Types are kept alive, so that an address means one type for good.
+  static auto& known = *new std::unordered_map<PyTypeObject*, TypeReader>();
+  PyTypeObject* type = Py_TYPE(object.ptr());
+  const auto found = known.find(type);
+  if (found != known.end()) return found->second;
+  const TypeReader reader = look_at(nb::handle(reinterpret_cast<PyObject*>(type)));
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  return known.emplace(type, reader).first->second;
+}
+
+const Framework* default_framework() {
+  return framework_of("numpy");
+}
+
+View::~View() {
+  if (has_buffer_) PyBuffer_Release(&buffer_);
+}
+
+bool View::read(nb::handle object, const TypeReader& reader, const std::string& what) {
+  switch (reader.kind) {
+  case TypeReader::Kind::Exchange:
+    if (reader.framework->api->view(object.ptr(), &tensor) != 0) return false;
+    break;
+  case TypeReader::Kind::Wrapped:
+    PyErr_SetString(PyExc_TypeError, "a subclass of a tensor may hold no memory");
+    return false;
+  case TypeReader::Kind::Array: read_array(object, what); break;
+  case TypeReader::Kind::Dlpack: read_dlpack(object, reader, what); break;
+  case TypeReader::Kind::Number:
+  case TypeReader::Kind::Other:
+    raise_argument(what + " is " + nb::cast<std::string>(nb::repr(object.type())) +
+                   " where a tensor is expected");
+  }
+  if (tensor.device.device_type == kDLCUDAHost) tensor.device = {kDLCPU, 0};
+  if (tensor.device.device_type == kDLCUDAManaged) tensor.device.device_type = kDLCUDA;
+  return true;
+}
+
+void View::read_array(nb::handle object, const std::string& what) {
+  constexpr int kFlags = PyBUF_STRIDES | PyBUF_FORMAT;
+  if (PyObject_GetBuffer(object.ptr(), &buffer_, kFlags) == 0) {
+    has_buffer_ = true;
+    const DLDataType type = buffer_type(buffer_.format, buffer_.itemsize);
+    if (type.bits != 0) return set_buffer(what, type);
+    PyBuffer_Release(&buffer_);
+    has_buffer_ = false;
+  }
+  PyErr_Clear();
+  // bfloat16 and float8 have no buffer format: the array is read as integers of the same width.
+  nb::tuple storage = nb::cast<nb::tuple>(frameworks().attr("numpy_storage")(object, what));
+  owner_ = storage[0];
+  const std::optional<DType> type = dtype_from_name(nb::cast<std::string>(storage[1]));
+  if (!type || PyObject_GetBuffer(owner_.ptr(), &buffer_, kFlags) != 0) raise_python();
+  has_buffer_ = true;
+  set_buffer(what, to_dlpack(*type));
+}
+
+void View::set_buffer(const std::string& what, DLDataType type) {
+  for (int d = 0; d < buffer_.ndim; ++d) {
+    shape_[d] = buffer_.shape[d];
+    if (buffer_.strides[d] % buffer_.itemsize != 0)
+      raise_argument(what + " has strides that are no multiple of its elements' size; copy it");
+    strides_[d] = buffer_.strides[d] / buffer_.itemsize;
+  }
+  tensor = {buffer_.buf, {kDLCPU, 0}, buffer_.ndim, type, shape_, strides_, 0};
+  read_only = buffer_.readonly != 0;
+}
+
+void View::read_dlpack(nb::handle object, const TypeReader& reader, const std::string& what) {
+  owner_ = frameworks().attr("dlpack_capsule")(object, reader.framework->name, what);
+  if (PyCapsule_IsValid(owner_.ptr(), "dltensor_versioned") != 0) {
+    auto* managed = static_cast<DLManagedTensorVersioned*>(
+        PyCapsule_GetPointer(owner_.ptr(), "dltensor_versioned"));
+    tensor = managed->dl_tensor;
+    read_only = (managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  } else if (PyCapsule_IsValid(owner_.ptr(), "dltensor") != 0) {
+    tensor =
+        static_cast<DLManagedTensor*>(PyCapsule_GetPointer(owner_.ptr(), "dltensor"))->dl_tensor;
+  } else {
+    raise_argument(what + " gave no DLPack tensor");
+  }
+  if (tensor.strides == nullptr) {
+    const std::vector<std::int64_t> strides =
+        row_major_strides(std::vector<std::int64_t>(tensor.shape, tensor.shape + tensor.ndim));
+    std::memcpy(strides_, strides.data(), strides.size() * sizeof(std::int64_t));
+    tensor.strides = strides_;
+  }
+}
+
+DLDataType to_dlpack(DType type) {
+  const auto width = static_cast<std::uint8_t>(bits(type));
+  auto make = [width](DLDataTypeCode code) {
+    return DLDataType{static_cast<std::uint8_t>(code), width, 1};
+  };
+  if (type == DType::Bool) return make(kDLBool);
+  if (type == DType::BFloat16) return make(kDLBfloat);
+  if (type == DType::Float8E4M3FN) return make(kDLFloat8_e4m3fn);
+  if (type == DType::Float8E5M2) return make(kDLFloat8_e5m2);
+  if (is_float(type)) return make(kDLFloat);
+  return make(is_signed_integer(type) ? kDLInt : kDLUInt);
+}
+
+DType from_dlpack(DLDataType type, const std::string& what) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const DLDataType candidate = to_dlpack(static_cast<DType>(i));
+    if (candidate.code == type.code && candidate.bits == type.bits && type.lanes == 1)
+      return static_cast<DType>(i);
+  }
+  raise_argument(what + " has an element type that the language lacks (DLPack code " +
+                 std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits)");
+}
+
+}  // namespace tc::python

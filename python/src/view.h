@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors of any framework as DLPack views, without copies.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "dlpack_exchange.h"
+#include "tc/support/dtype.h"
+
+namespace tc::python {
+
+/// Highest rank of a tensor that is read from a Python object.
+inline constexpr int kMaxRank = 64;
+
+/// A library of tensors, found from the module of a tensor's type. Lives as long as the process.
+struct Framework {
+  std::string name;  ///< first component of the module: "numpy", "torch", "jax", ...
+  const ExchangeApi* api = nullptr;  ///< its C functions, if it publishes them
+  bool immutable = false;            ///< its tensors are never written in place
+};
+
+/// How objects of one Python type are read.
+struct TypeReader {
+  enum class Kind {
+    Exchange,  ///< through Framework::api
+    Wrapped,   ///< a subclass of an exchange framework's tensor that may hold no memory
+    Array,     ///< numpy.ndarray: the buffer protocol
+    Dlpack,    ///< __dlpack__
+    Number,    ///< a Python number or a NumPy scalar
+    Other
+  };
+  Kind kind = Kind::Other;
+  const Framework* framework = nullptr;  ///< of tensors
+};
+/// NumPy's, for calls without a tensor.
+const Framework* default_framework();
+/// The reader of the type of `object`; types are looked at once.
+const TypeReader& reader_of(nanobind::handle object);
+
+/// One tensor of a call. Holds what keeps the view valid; neither copied nor moved.
+class View {
+public:
+  View() = default;
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+  ~View();
+
+  /// Reads a tensor. False with a Python error set where an exchange framework refuses: the object
+  /// is no plain tensor. Raises ArgumentError for what is no tensor; `what` names it.
+  bool read(nanobind::handle object, const TypeReader& reader, const std::string& what);
+  /// A number as a tensor of rank 0 of `type`. Raises ArgumentError if it does not fit.
+  void read_number(nanobind::handle number, DType type, const std::string& what);
+
+  DLTensor tensor{};
+  bool read_only = false;
+  bool is_number = false;
+
+private:
+  void read_array(nanobind::handle object, const std::string& what);
+  void read_dlpack(nanobind::handle object, const TypeReader& reader, const std::string& what);
+  void set_buffer(const std::string& what, DLDataType type);
+
+  std::int64_t shape_[kMaxRank];
+  std::int64_t strides_[kMaxRank];
+  alignas(8) std::uint8_t number_[8];
+  bool has_buffer_ = false;
+  Py_buffer buffer_;
+  nanobind::object owner_;
+};
+
+/// DLPack's code of an element type, and back. Raises ArgumentError for other types; `what` names
+/// the tensor.
+DLDataType to_dlpack(DType type);
+DType from_dlpack(DLDataType type, const std::string& what);
+
+/// Address of element (0, ..., 0).
+inline void* address_of(const DLTensor& tensor) {
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+}  // namespace tc::python

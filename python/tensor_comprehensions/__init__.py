@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor comprehensions: operators written as index formulas, compiled for the tensors at hand.
+
+    import tensor_comprehensions as tc
+
+    matmul = tc.op("def matmul(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,r_k) * B(r_k,n) }")
+    C = matmul(A, B)        # NumPy, PyTorch, JAX, CuPy, ...: tensors of one library in, its own tensors out
+"""
+
+from ._autograd import make_autograd
+from ._errors import (
+    ArgumentError,
+    CompileError,
+    Diagnostic,
+    Error,
+    InternalError,
+    MappingError,
+    OptionWarning,
+    ProgramWarning,
+    TargetError,
+)
+from ._executor import Executor, TensorInfo
+from ._numerics import assert_almost_equal
+from ._operator import Operator
+from ._options import MappingOptions
+from ._program import (
+    CompilationCache,
+    Program,
+    compile,
+    define,
+    make_load_from_cache_options_factory,
+    make_naive_options_factory,
+    op,
+)
+from ._tc import version as _version
+
+__version__ = _version().split()[0]
+
+__all__ = [
+    "ArgumentError",
+    "CompilationCache",
+    "CompileError",
+    "Diagnostic",
+    "Error",
+    "Executor",
+    "InternalError",
+    "MappingError",
+    "MappingOptions",
+    "Operator",
+    "OptionWarning",
+    "Program",
+    "ProgramWarning",
+    "TargetError",
+    "TensorInfo",
+    "assert_almost_equal",
+    "compile",
+    "define",
+    "make_autograd",
+    "make_load_from_cache_options_factory",
+    "make_naive_options_factory",
+    "op",
+]

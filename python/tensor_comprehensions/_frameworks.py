@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the package knows of libraries of tensors. The extension module reads most tensors itself; here is the rest, by name."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from ._errors import ArgumentError
+
+# DLPack's numbers of device types.
+_CPU, _CUDA = 1, 2
+# Libraries whose tensors never change.
+_IMMUTABLE = {"jax", "tensorflow"}
+# Types of NumPy's extension ml_dtypes, and the integers that hold them.
+_EXTENSION_STORAGE = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+
+# Called once, when a tensor of a library is met for the first time.
+first_met: dict[str, Callable[[], None]] = {}
+
+
+def _library(kind: type) -> str:
+    name = (kind.__module__ or "").partition(".")[0]
+    return {"jaxlib": "jax"}.get(name, name)
+
+
+def classify(kind: type) -> tuple[str, str, bool]:
+    """How tensors of a Python type are read (array, dlpack, wrapped, number, other), their library, and whether they are immutable."""
+    if issubclass(kind, (bool, int, float)):
+        return ("number", "", False)
+    for base in kind.__mro__:
+        library = _library(base)
+        if library == "numpy" and base.__name__ == "generic":
+            return ("number", "", False)
+        if library == "numpy" and base.__name__ == "ndarray":
+            return ("array", "numpy", False)
+        if library == "torch" and base.__name__ == "Tensor":
+            _meet("torch")
+            return ("dlpack" if _plain_torch(kind) else "wrapped", "torch", False)
+    library = _library(kind)
+    if hasattr(kind, "__dlpack__"):
+        _meet(library)
+        return ("dlpack", library, library in _IMMUTABLE)
+    if hasattr(kind, "__cuda_array_interface__") or hasattr(kind, "__array_interface__"):
+        raise ArgumentError(f"tensors of {kind.__module__}.{kind.__qualname__} have an array interface but no __dlpack__")
+    return ("other", "", False)
+
+
+def _meet(library: str) -> None:
+    action = first_met.pop(library, None)
+    if action is not None:
+        action()
+
+
+def _plain_torch(kind: type) -> bool:
+    import torch
+
+    return kind in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+def is_bool(value: Any) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and _library(type(value)) == "numpy"
+
+
+def numpy_storage(array: Any, what: str) -> tuple[Any, str]:
+    """An array of an extension type as integers of the same width, and the name of its type."""
+    name = array.dtype.name
+    if name not in _EXTENSION_STORAGE:
+        raise ArgumentError(f"{what} has element type '{array.dtype}', which the language lacks")
+    return array.view(_EXTENSION_STORAGE[name]), name
+
+
+def numpy_types(name: str) -> tuple[Any, Any]:
+    """The type to allocate for elements of type `name`, and the one to view them as (None: the same)."""
+    import numpy
+
+    if name in _EXTENSION_STORAGE:
+        return numpy.dtype(_EXTENSION_STORAGE[name]), _extension_type(name)
+    try:
+        return numpy.dtype(name), None
+    except TypeError:
+        raise ArgumentError(f"NumPy has no element type '{name}'; give memory of another library") from None
+
+
+def _extension_type(name: str) -> Any:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ArgumentError(f"NumPy arrays of {name} need the package ml_dtypes") from None
+    import numpy
+
+    return numpy.dtype(getattr(ml_dtypes, name))
+
+
+def dlpack_capsule(tensor: Any, library: str, what: str) -> Any:
+    """The tensor's memory, not copied, ordered on the stream that current_stream() names."""
+    device_type, device = tensor.__dlpack_device__()
+    arguments: dict[str, Any] = {}
+    if device_type == _CUDA:
+        # 1 is the legacy default stream; a run goes to the library's own current stream.
+        arguments["stream"] = current_stream(library, device) or 1
+    try:
+        return tensor.__dlpack__(max_version=(1, 1), **arguments)
+    except TypeError:
+        pass  # a library of before DLPack 1.0
+    except BufferError as error:
+        raise ArgumentError(f"{what}: {error}") from error
+    try:
+        return tensor.__dlpack__(**arguments)
+    except BufferError as error:
+        raise ArgumentError(f"{what}: {error}") from error
+
+
+def current_stream(library: str, device: int) -> int:
+    """Address of the library's current CUDA stream; 0 is the legacy default stream."""
+    if library == "cupy":
+        import cupy
+
+        with cupy.cuda.Device(device):
+            return cupy.cuda.get_current_stream().ptr
+    return 0
+
+
+def allocate(library: str, shape: tuple[int, ...], name: str, device_type: int, device: int) -> Any:
+    """Memory for an output. Immutable libraries on the CPU get a NumPy array, which finish() turns into their tensor."""
+    if library == "cupy":
+        import cupy
+
+        with cupy.cuda.Device(device):
+            return cupy.empty(shape, dtype=_array_type(name))
+    if device_type == _CPU:
+        return _aligned_array(shape, name)
+    raise ArgumentError(f"outputs for tensors of {library} on a CUDA device cannot be allocated: give outputs=")
+
+
+def _array_type(name: str) -> Any:
+    import numpy
+
+    return _extension_type(name) if name in _EXTENSION_STORAGE else numpy.dtype(name)
+
+
+def _aligned_array(shape: tuple[int, ...], name: str) -> Any:
+    """A NumPy array that starts at a multiple of 64 bytes, as libraries demand of memory that they take over without a copy."""
+    import numpy
+
+    kind = _array_type(name)
+    size = kind.itemsize
+    for extent in shape:
+        size *= extent
+    block = numpy.empty(size + 64, numpy.uint8)
+    start = -block.ctypes.data % 64
+    return block[start : start + size].view(kind).reshape(shape)
+
+
+def finish(library: str, array: Any) -> Any:
+    """The tensor of an immutable library that holds an array from allocate()."""
+    if library == "jax":
+        import jax
+
+        if array.dtype.name in _EXTENSION_STORAGE:  # DLPack of NumPy lacks the types of ml_dtypes
+            return jax.numpy.asarray(array)
+        return jax.dlpack.from_dlpack(array)
+    if library == "tensorflow":
+        import tensorflow
+
+        return tensorflow.experimental.dlpack.from_dlpack(array.__dlpack__())
+    return array
+
+
+def device_scalar(library: str, device: int, name: str, number: bytes) -> Any:
+    """A number as a tensor of rank 0 on a CUDA device."""
+    import numpy
+
+    host = numpy.frombuffer(number, _EXTENSION_STORAGE.get(name, name)).copy()
+    if library == "torch":
+        import torch
+
+        made = torch.from_numpy(host).to(torch.device("cuda", device))
+        return made.view(getattr(torch, name)).reshape(())
+    if library == "cupy":
+        import cupy
+
+        with cupy.cuda.Device(device):
+            return cupy.asarray(host).view(_array_type(name)).reshape(())
+    raise ArgumentError(f"numbers beside tensors of {library} on a CUDA device are not supported: give a tensor of rank 0")
+
+
+def loaded(library: str) -> bool:
+    return sys.modules.get(library) is not None

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparison with a bound that follows from the number of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+_EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+def _as_array(tensor: Any) -> Any:
+    import numpy
+
+    if hasattr(tensor, "detach"):
+        tensor = tensor.detach().cpu()
+        if str(tensor.dtype) == "torch.bfloat16":
+            return tensor.float().numpy().astype(numpy.float64), "bfloat16"
+    elif type(tensor).__module__.startswith("cupy"):
+        tensor = tensor.get()
+    array = numpy.asarray(tensor)
+    return array.astype(numpy.float64), array.dtype.name
+
+
+def assert_almost_equal(diff: Any, inputs: Any, operations: int = 1, precision: float | None = None) -> None:
+    """Raises AssertionError unless every element of `diff` is at most operations * precision * max |inputs|.
+
+    `diff` is the difference of a result and its reference, `inputs` a tensor or several that it was computed from, `operations` the number
+    of roundings on the way to one element, such as the length of a sum. `precision` defaults to that of the type of `diff`.
+    """
+    import numpy
+
+    values, kind = _as_array(diff)
+    if precision is None:
+        precision = _EPSILON.get(kind, 0.0)
+    tensors = list(inputs) if isinstance(inputs, Iterable) and not hasattr(inputs, "shape") else [inputs]
+    largest = max((float(numpy.abs(_as_array(tensor)[0]).max(initial=0.0)) for tensor in tensors), default=0.0)
+    bound = operations * precision * largest
+    worst = float(numpy.abs(values).max(initial=0.0)) if not numpy.isnan(values).any() else float("nan")
+    if not worst <= bound:
+        raise AssertionError(f"the largest difference is {worst:g} where {bound:g} = {operations} * {precision:g} * {largest:g} is allowed")

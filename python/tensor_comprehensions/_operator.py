@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One def as a callable."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import Any, Callable
+
+from . import _environment, _frameworks, _tc
+from ._errors import ArgumentError, ProgramWarning
+from ._executor import Executor
+from ._options import MappingOptions
+from ._progress import compiling
+
+OptionsFactory = Callable[..., MappingOptions]
+
+
+def _install_torch() -> None:
+    from . import _torch
+
+    _torch.install()
+
+
+_frameworks.first_met["torch"] = _install_torch
+
+
+def _never() -> bool:
+    return False
+
+
+# Every operator, for registrations that come after it.
+alive: "weakref.WeakSet[Operator]" = weakref.WeakSet()
+
+# Whether a call is being traced by a framework's compiler; PyTorch's own function once PyTorch is there.
+_tracing: Callable[[], bool] = _never
+
+
+class Hooks:
+    """What the extension module asks of Python when a call is not served by a kernel that it knows."""
+
+    started = compiling
+
+    def __init__(self, operator: "Operator", program: Any, factory: OptionsFactory | None):
+        # The extension module's objects take no part in the collection of cycles.
+        self._operator = weakref.ref(operator)
+        self._program = weakref.ref(program) if program is not None else lambda: None
+        self.factory = None if factory is None else lambda name, inputs: self._made(factory, name, inputs)
+
+    def _made(self, factory: OptionsFactory, name: str, inputs: list) -> str:
+        return MappingOptions(factory(self._program(), name, *inputs))._request(_target_of(inputs))
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        """Tensors that hold no memory: of a transformation (vmap, grad) or of tracing."""
+        return self._operator()._trace(args, kwargs)
+
+    @staticmethod
+    def warn(message: str) -> None:
+        warnings.warn("\n" + message.rstrip(), ProgramWarning, stacklevel=4)
+
+
+def _target_of(inputs: list) -> str:
+    for tensor in inputs:
+        if hasattr(tensor, "__dlpack_device__"):
+            return "cuda" if tensor.__dlpack_device__()[0] == 2 else "cpu"
+    return "cpu"
+
+
+class Operator:
+    """A def of a program: call it with tensors.
+
+    Arguments are given by position or by name; `const` and scalar parameters take Python numbers. `outputs=` names memory that the
+    results are written to, sizes that no parameter's shape gives are keyword arguments. The first call with new types, shapes or
+    strides compiles, later ones look up.
+    """
+
+    def __init__(self, interface: _tc.Interface, options: MappingOptions | OptionsFactory | None = None, program: Any = None,
+                 session: _tc.Session | None = None):
+        self._interface = interface
+        self._session = session or _environment.session()
+        self._options = options
+        fixed = options if isinstance(options, MappingOptions) else MappingOptions()
+        factory = options if options is not None and not isinstance(options, MappingOptions) else None
+        if fixed._changes and fixed._base != "default":
+            # A named set differs between targets, so that changes to it wait for the target of a call.
+            factory, fixed = (lambda *_, chosen=fixed: chosen), MappingOptions()
+        hooks = Hooks(self, program, factory)
+        self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), hooks)
+        self._call = self._operation.__call__
+        self._traced: Any = None
+        self.__name__ = interface.name
+        self.__doc__ = interface.text
+        if _frameworks.loaded("torch"):
+            from . import _torch
+
+            _torch.install()
+            _torch.register(self)
+        alive.add(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _tracing():
+            return self._trace(args, kwargs)
+        return self._call(*args, **kwargs)
+
+    def _trace(self, args: tuple, kwargs: dict) -> Any:
+        from . import _torch
+
+        return _torch.call_operator(self, args, kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> Executor:
+        """The executor that serves these arguments."""
+        return Executor(self._interface, self._operation, self._operation.compile(*args, **kwargs))
+
+    def output_metadata(self, *inputs: Any, **values: Any) -> list[tuple[str, tuple[int, ...]]]:
+        """Types and shapes of the outputs for inputs given as tensors or as (type, shape); nothing is compiled."""
+        described = [entry if isinstance(entry, tuple) else _describe(entry) for entry in inputs]
+        return self._operation.infer(described, values)
+
+    @property
+    def name(self) -> str:
+        return self._interface.name
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(
+            f"{'const ' if const else ''}{kind}{'(' + ', '.join(dims) + ')' if dims else ''} {name}"
+            for name, kind, const, dims in self._interface.parameters
+        )
+        return f"<tensor comprehension {self.name}({parameters}) -> ({', '.join(entry[0] for entry in self._interface.results)})>"
+
+
+def _describe(tensor: Any) -> tuple[str, tuple[int, ...]]:
+    if not hasattr(tensor, "dtype") or not hasattr(tensor, "shape"):
+        raise ArgumentError(f"{tensor!r} is neither a tensor nor (type, shape)")
+    kind = getattr(tensor.dtype, "name", None) or str(tensor.dtype).rpartition(".")[2]
+    return kind, tuple(int(extent) for extent in tensor.shape)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs: texts with one callable per def."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import _environment, _tc
+from ._errors import ArgumentError
+from ._executor import Executor
+from ._operator import Operator, OptionsFactory
+from ._options import MappingOptions
+
+
+class Program:
+    """What `define` returns: an attribute per def of the text. Names that are no Python names are items: `program["for"]`."""
+
+    def __init__(self, text: str, options: MappingOptions | OptionsFactory | None = None, session: _tc.Session | None = None):
+        self._text = text
+        self._operators = {
+            interface.name: Operator(interface, options, self, session) for interface in _tc.describe(text)
+        }
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    def __getattr__(self, name: str) -> Operator:
+        operators = self.__dict__.get("_operators", {})
+        if name not in operators:
+            raise AttributeError(f"the program has no def '{name}'; it has: {', '.join(operators) or 'none'}")
+        return operators[name]
+
+    def __getitem__(self, name: str) -> Operator:
+        if name not in self._operators:
+            raise KeyError(name)
+        return self._operators[name]
+
+    def __iter__(self) -> Iterator[Operator]:
+        return iter(self._operators.values())
+
+    def __len__(self) -> int:
+        return len(self._operators)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._operators]
+
+    def __repr__(self) -> str:
+        return f"<program with {', '.join(self._operators) or 'no defs'}>"
+
+
+def define(tc: str, options_factory: MappingOptions | OptionsFactory | None = None) -> Program:
+    """A program from its text. Errors of the text are a CompileError now, those of sizes when a def is called.
+
+    `options_factory` gives the mapping options: a MappingOptions for all calls, or a function of (program, name of the def, tensors)
+    that is asked once per new types and shapes. Without it the compiler's model decides.
+    """
+    return Program(tc, options_factory)
+
+
+def op(tc: str, options: MappingOptions | OptionsFactory | None = None) -> Operator:
+    """The only def of a text, directly callable."""
+    program = Program(tc, options)
+    if len(program) != 1:
+        raise ArgumentError(f"op() takes a text with one def, this one has {len(program)}; use define()")
+    operator = next(iter(program))
+    operator._program = program
+    return operator
+
+
+def compile(tc: str, entry_point: str, *arguments: Any, **keywords: Any) -> Executor:  # noqa: A001 - the name of the published package
+    """An executor for the types, shapes and strides of some tensors: `compile(TEXT, "matmul", options, A, B)`.
+
+    The options may be left out. Keyword arguments are those of a call.
+    """
+    options: MappingOptions | None = None
+    if arguments and isinstance(arguments[0], (MappingOptions, str)):
+        options, arguments = MappingOptions(arguments[0]), arguments[1:]
+    program = Program(tc, options)
+    if entry_point not in program._operators:
+        raise ArgumentError(f"the program has no def '{entry_point}'; it has: {', '.join(program._operators) or 'none'}")
+    return program[entry_point].compile(*arguments, **keywords)
+
+
+class CompilationCache:
+    """A compile cache of its own: the file in `directory`, or memory only without one. Calls through `define` use the user's cache."""
+
+    def __init__(self, directory: str | Path = ""):
+        self._session = _environment.make_session(str(directory))
+
+    def define(self, tc: str, options_factory: MappingOptions | OptionsFactory | None = None) -> Program:
+        """`define`, with kernels kept in this cache."""
+        return Program(tc, options_factory, self._session)
+
+    def compile(self, tc: str, entry_point: str, *arguments: Any, **keywords: Any) -> Executor:
+        """`compile`, with kernels kept in this cache. `Executor.cache` says what a look-up gave."""
+        options: MappingOptions | None = None
+        if arguments and isinstance(arguments[0], (MappingOptions, str)):
+            options, arguments = MappingOptions(arguments[0]), arguments[1:]
+        return Program(tc, options, self._session)[entry_point].compile(*arguments, **keywords)
+
+
+def make_naive_options_factory() -> OptionsFactory:
+    """For `define`: the plainest mapping, always."""
+
+    def factory(program: Program, entry_point: str, *inputs: Any) -> MappingOptions:
+        return MappingOptions("naive")
+
+    return factory
+
+
+def make_load_from_cache_options_factory(filename: str | Path) -> OptionsFactory:
+    """For `define`: options from a JSON file, either one set of options or an object with a set per def."""
+    loaded = json.loads(Path(filename).read_text())
+
+    def factory(program: Program, entry_point: str, *inputs: Any) -> MappingOptions:
+        if "version" in loaded:
+            return MappingOptions(json.dumps(loaded))
+        if entry_point not in loaded:
+            raise ArgumentError(f"'{filename}' has no options for '{entry_point}'; it has: {', '.join(loaded) or 'none'}")
+        return MappingOptions(loaded[entry_point])
+
+    return factory

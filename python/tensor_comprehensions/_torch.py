@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Defs as custom operators of PyTorch, so that tracing and transformations see through a call.
+
+Plain tensors do not come this way: they go straight to the extension module. A call under torch.compile, or with tensors that hold no
+memory (of vmap, grad, fake tensors), goes through `torch.ops.tensor_comprehensions`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from typing import Any
+
+import torch
+
+from . import _operator, _tc
+from ._errors import ArgumentError
+
+_NAMESPACE = "tensor_comprehensions"
+_counter = itertools.count()
+
+_DTYPES = {
+    "bool": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64, "uint8": torch.uint8,
+    "uint16": torch.uint16, "uint32": torch.uint32, "uint64": torch.uint64, "float16": torch.float16, "bfloat16": torch.bfloat16,
+    "float32": torch.float32, "float64": torch.float64, "float8_e4m3fn": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2,
+}
+_TYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_INTEGRAL = ("bool", "int", "uint")
+
+
+def install() -> None:
+    """Lets calls know when they are traced. Registers the defs that were there before PyTorch."""
+    if _operator._tracing is torch.compiler.is_dynamo_compiling:
+        return
+    _operator._tracing = torch.compiler.is_dynamo_compiling
+    for operator in list(_operator.alive):
+        register(operator)
+
+
+class Traced:
+    """A def as a custom operator: tensors and const values in, fresh outputs out; what is updated in place is declared as mutated."""
+
+    def __init__(self, interface: _tc.Interface, operation: _tc.Operation):
+        self.operation = operation
+        self.name = interface.name
+        self.parameters = interface.parameters
+        self.results = interface.results
+        bare = {dim for _, _, _, dims in self.parameters for dim in dims}
+        # Only sizes that no shape gives are arguments.
+        self.sizes = tuple(size for size in interface.sizes if size not in bare)
+        self.tensor_positions = tuple(i for i, (_, _, const, _) in enumerate(self.parameters) if not const)
+        self.fresh = tuple(i for i, (_, _, place, _, _) in enumerate(self.results) if place < 0)
+        identity = hashlib.sha256(interface.text.encode()).hexdigest()[:8]
+        self.qualified_name = f"{_NAMESPACE}::{interface.name}_{identity}_{next(_counter)}"
+        self.op = torch.library.custom_op(self.qualified_name, self._run, mutates_args=self._mutated(), schema=self._schema())
+        self.op.register_fake(self._fake)
+
+    def _mutated(self) -> list[str]:
+        places = {place for _, _, place, _, _ in self.results if place >= 0}
+        return [f"in_{self.parameters[i][0]}" for n, i in enumerate(self.tensor_positions) if n in places]
+
+    def _schema(self) -> str:
+        mutated, arguments = self._mutated(), []
+        for name, kind, const, _ in self.parameters:
+            if const:
+                scalar = "bool" if kind == "bool" else "int" if kind.startswith(_INTEGRAL) else "float"
+                arguments.append(f"{scalar} in_{name}")
+            else:
+                alias = f"({chr(97 + len(arguments))}!)" if f"in_{name}" in mutated else ""
+                arguments.append(f"Tensor{alias} in_{name}")
+        arguments += [f"int? size_{size}=None" for size in self.sizes]
+        returned = ", ".join("Tensor" for _ in self.fresh)
+        return f"({', '.join(arguments)}) -> {returned if len(self.fresh) == 1 else f'({returned})'}"
+
+    def _split(self, flat: tuple) -> tuple[tuple, dict[str, int]]:
+        count = len(self.parameters)
+        return flat[:count], {size: value for size, value in zip(self.sizes, flat[count:]) if value is not None}
+
+    def _pick_fresh(self, outputs: Any) -> Any:
+        if len(self.results) == 1:
+            outputs = (outputs,)
+        fresh = tuple(outputs[i] for i in self.fresh)
+        return fresh[0] if len(fresh) == 1 else (fresh or None)
+
+    def _run(self, *flat: Any) -> Any:
+        arguments, sizes = self._split(flat)
+        return self._pick_fresh(self.operation.call_plain(*arguments, **sizes))
+
+    def _fake(self, *flat: Any) -> Any:
+        arguments, values = self._split(flat)
+        described, device = [], None
+        for (name, _, const, _), argument in zip(self.parameters, arguments):
+            if const:
+                values[name] = argument
+                continue
+            device = argument.device
+            described.append((_type_name(argument.dtype), tuple(int(size) for size in argument.shape)))
+        shapes = self.operation.infer(described, values)
+        return self._pick_fresh([torch.empty(shape, dtype=_DTYPES[kind], device=device) for kind, shape in shapes]
+                                if len(shapes) > 1 else torch.empty(shapes[0][1], dtype=_DTYPES[shapes[0][0]], device=device))
+
+
+def _type_name(dtype: torch.dtype) -> str:
+    if dtype not in _TYPE_NAMES:
+        raise ArgumentError(f"the language has no element type {dtype}")
+    return _TYPE_NAMES[dtype]
+
+
+def register(operator: "_operator.Operator") -> None:
+    operator._traced = Traced(operator._interface, operator._operation)
+
+
+def call_operator(operator: "_operator.Operator", args: tuple, kwargs: dict) -> Any:
+    """A call through the custom operator; Dynamo traces this function."""
+    traced = operator._traced
+    outputs = kwargs.get("outputs")
+    arguments = _bind(traced, args, kwargs)
+    device = None
+    for argument in arguments:
+        if isinstance(argument, torch.Tensor):
+            device = argument.device
+            break
+    flat = []
+    for (name, kind, const, dims), argument in zip(traced.parameters, arguments):
+        if not const and not isinstance(argument, torch.Tensor):
+            if dims:
+                raise ArgumentError(f"argument '{name}' of '{traced.name}' is no tensor of PyTorch")
+            argument = torch.full((), argument, dtype=_DTYPES[kind], device=device)
+        flat.append(argument)
+    for size in traced.sizes:
+        flat.append(kwargs.get(size))
+    made = traced.op(*flat)
+    fresh = list(made) if len(traced.fresh) > 1 else [made]
+    return _assemble(traced, flat, fresh, outputs)
+
+
+def _bind(traced: Traced, args: tuple, kwargs: dict) -> list:
+    names = [name for name, _, _, _ in traced.parameters]
+    if len(args) > len(names):
+        raise ArgumentError(f"'{traced.name}' takes {len(names)} arguments, {len(args)} were given")
+    arguments = list(args)
+    for name in names[len(args):]:
+        if name not in kwargs:
+            raise ArgumentError(f"argument '{name}' of '{traced.name}' is missing")
+        arguments.append(kwargs[name])
+    return arguments
+
+
+def _assemble(traced: Traced, flat: list, fresh: list, outputs: Any) -> Any:
+    given = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs] * len(traced.results)
+    results = []
+    for position, (name, _, place, needs_initial, _) in enumerate(traced.results):
+        if needs_initial:
+            raise ArgumentError(f"output '{name}' of '{traced.name}' is accumulated onto: make it a parameter to use it in traced code")
+        if place >= 0:
+            results.append(flat[traced.tensor_positions[place]])
+            continue
+        made = fresh[traced.fresh.index(position)]
+        results.append(made if given[position] is None else given[position].copy_(made))
+    return results[0] if len(results) == 1 else tuple(results)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package in processes: the command, threads, forks, loader workers, the environment."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import torch
+from programs import MATMUL
+
+import tensor_comprehensions as tc
+
+
+def run(code, **environment):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+
+
+def test_info():
+    text = subprocess.run([sys.executable, "-m", "tensor_comprehensions", "info"], capture_output=True, text=True, check=True).stdout
+    assert text.startswith(f"tensor_comprehensions {tc.__version__} ") and "target cpu: " in text and "cache: " in text
+    found = json.loads(subprocess.run([sys.executable, "-m", "tensor_comprehensions", "info", "--json"], capture_output=True, text=True, check=True).stdout)
+    assert {"version", "targets", "libraries", "cache"} <= set(found) and {"numpy", "torch", "jax"} <= set(found["libraries"])
+
+
+def test_the_package_needs_numpy_only():
+    code = f"""
+import sys
+for name in ("torch", "jax", "cupy", "tensorflow", "tqdm", "ml_dtypes"):
+    sys.modules[name] = None
+import numpy, tensor_comprehensions as tc
+a = numpy.ones((3, 3), numpy.float32)
+assert (tc.op({MATMUL!r})(a, a) == 3).all()
+"""
+    assert run(code).returncode == 0
+
+
+def test_the_environment_places_the_cache(tmp_path):
+    code = f"import numpy, tensor_comprehensions as tc; a = numpy.ones((3, 3), numpy.float32); print(tc.op({MATMUL!r}).compile(a, a).cache)"
+    assert run(code, TC_CACHE_DIR=str(tmp_path)).stdout == "miss\n"
+    assert run(code, TC_CACHE_DIR=str(tmp_path)).stdout == "disk\n"
+    assert run(code, TC_CACHE_DIR=str(tmp_path), TC_CACHE="off").stdout == "miss\n"
+    dumps = tmp_path / "stages"
+    run(code, TC_CACHE="off", TC_DUMP_DIR=str(dumps))
+    assert (dumps / "matmul.tile").exists()
+
+
+def test_torch_may_be_imported_later():
+    code = f"""
+import tensor_comprehensions as tc
+matmul = tc.op({MATMUL!r})
+import torch
+a = torch.ones(3, 3)
+assert (matmul(a, a) == 3).all()
+assert (torch.compile(lambda a: matmul(a, a) + 1, fullgraph=True, backend="eager")(a) == 4).all()
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_share_an_operator():
+    matmul, wrong = tc.op(MATMUL), []
+
+    def work(seed):
+        random = np.random.default_rng(seed)
+        for size in (4, 9, 16, 33, 4, 9):
+            a, b = (random.standard_normal((size, size)).astype(np.float32) for _ in range(2))
+            if not np.allclose(matmul(a, b), a @ b, atol=1e-4):
+                wrong.append(size)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_after_a_fork():
+    code = f"""
+import os, numpy, tensor_comprehensions as tc
+matmul = tc.op({MATMUL!r})
+a = numpy.ones((512, 512), numpy.float32)
+assert (matmul(a, a) == 512).all()
+child = os.fork()
+if child == 0:
+    small = numpy.ones((5, 5), numpy.float32)
+    os._exit(0 if (matmul(a, a) == 512).all() and (matmul(small, small) == 5).all() else 3)
+assert os.waitpid(child, 0)[1] == 0
+assert (matmul(a, a) == 512).all()
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+class Products(torch.utils.data.Dataset):
+    def __init__(self):
+        self.matmul = tc.op(MATMUL)
+        self.matmul(torch.ones(8, 8), torch.ones(8, 8))
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return self.matmul(torch.full((8, 8), float(index)), torch.ones(8, 8))
+
+
+def test_loader_workers():
+    loader = torch.utils.data.DataLoader(Products(), batch_size=4, num_workers=2)
+    assert [batch[:, 0, 0].tolist() for batch in loader] == [[0.0, 8.0, 16.0, 24.0], [32.0, 40.0, 48.0, 56.0]]
