@@ -652,7 +652,7 @@ std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& ou
                                             const MappingOptions& options) {
   const tile::Op plain = without_unit_bounds(op, outer);
   const auto roles = staged_roles(plain, analyse(plain, outer), options);
-  if (!roles) return std::nullopt;
+  if (!roles || roles->reductions.size() > 1) return std::nullopt;
   return volume(plain, roles->rows) * volume(plain, roles->columns);
 }
 

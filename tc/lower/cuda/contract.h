@@ -31,7 +31,9 @@ namespace tc::lower::cuda {
 /// Accumulators that one thread of a staged contraction may have.
 inline constexpr std::int64_t kAccumulators = 64;
 
-/// Rows times columns of a product that is worth staging; nullopt: it is none.
+/// Rows times columns of a product over one reduction dim that is worth staging; nullopt: it is
+/// none. Over several dims (windows) the panels are not fetched ahead, and it takes more threads to
+/// hide how long their copies take.
 std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
                                             const MappingOptions& options);
 
