@@ -5,6 +5,7 @@
 
 #include "tc/support/check.h"
 #include "tc/tile/emit.h"
+#include "tc/tile/merge_reductions.h"
 #include "tc/tile/tile_sizes.h"
 
 namespace tc::tile {
@@ -115,6 +116,8 @@ private:
     launch.arguments = std::move(emitted.arguments);
     for (const int counter : emitted.counters)
       launch.ints.push_back(kernel::var_ref(counters[static_cast<std::size_t>(counter)]));
+    if (options_.fusion != Fusion::Min)
+      emitted.kernel.body = merge_reductions(std::move(emitted.kernel.body));
     program_.kernels.push_back(std::move(emitted.kernel));
     return {std::move(launch)};
   }

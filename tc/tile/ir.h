@@ -153,6 +153,9 @@ struct Program {
 
 /// The kind that an operation's structure gives it.
 OpKind classify(const Op& op);
+/// One target; two of a reduction to a position; of another reduction any number, of one compute
+/// type.
+bool has_right_targets(const Op& op);
 
 std::string print(const Program& program);
 Result<Program, kernel::ParseError> parse(std::string_view text);

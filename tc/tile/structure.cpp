@@ -152,6 +152,15 @@ bool can_start_from_identity(const Op& op) {
   return true;
 }
 
+bool has_right_targets(const Op& op) {
+  if (op.combine == Combine::ArgMin || op.combine == Combine::ArgMax) return op.targets.size() == 2;
+  if (!op.combine) return op.targets.size() == 1;
+  return !op.targets.empty() &&
+         std::all_of(op.targets.begin(), op.targets.end(), [&](const Target& target) {
+           return compute_type(target.buffer->type) == compute_type(op.targets[0].buffer->type);
+         });
+}
+
 OpKind classify(const Op& op) {
   const auto& target = op.targets.front();
   if (std::any_of(target.subscripts.begin(), target.subscripts.end(), contains_load))

@@ -174,9 +174,10 @@ private:
   }
 
   void targets(const Op& op) {
-    const bool tuple = op.combine == Combine::ArgMin || op.combine == Combine::ArgMax;
-    if (op.targets.size() != (tuple ? 2U : 1U))
-      return error(fmt::format("{} targets, it takes {}", op.targets.size(), tuple ? 2 : 1));
+    if (!has_right_targets(op))
+      return error(fmt::format("{} targets: it takes one, a reduction to a position two, another "
+                               "reduction those of one compute type",
+                               op.targets.size()));
     for (const auto& target : op.targets) {
       const auto& buffer = *target.buffer;
       use(buffer);

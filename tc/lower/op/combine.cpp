@@ -63,7 +63,8 @@ ReduceOp reduce_op(const tile::Op& op) {
 Partial identity_of(const tile::Op& op, int lanes) {
   if (!is_arg_reduction(op)) {
     const DType type = compute_type(op.targets[0].buffer->type);
-    return {kernel::broadcast(kernel::identity(reduce_op(op), type), lanes)};
+    return Partial(op.targets.size(),
+                   kernel::broadcast(kernel::identity(reduce_op(op), type), lanes));
   }
   const ReduceOp value = *op.combine == Combine::ArgMax ? ReduceOp::Max : ReduceOp::Min;
   return {
@@ -83,9 +84,12 @@ Partial combine_where(const tile::Op& op, const ExprPtr& mask, const Partial& le
     if (mask) take = kernel::binary(BinaryOp::And, mask, take);
     return {kernel::select(take, right[0], left[0]), kernel::select(take, right[1], left[1])};
   }
-  ExprPtr result = kernel::binary(binary_op(reduce_op(op)), left[0], right[0]);
-  if (mask) result = kernel::select(mask, result, left[0]);
-  return {result};
+  Partial result;
+  for (std::size_t t = 0; t < left.size(); ++t) {
+    ExprPtr together = kernel::binary(binary_op(reduce_op(op)), left[t], right[t]);
+    result.push_back(mask ? kernel::select(mask, together, left[t]) : std::move(together));
+  }
+  return result;
 }
 
 }  // namespace tc::lower

@@ -101,9 +101,9 @@ StmtPtr Nest::accumulate(std::size_t level, State state) {
   std::vector<StmtPtr> out;
   for (std::size_t t = 0; t < op_.targets.size(); ++t) {
     state.registers.push_back(names_.reg());
-    out.push_back(
-        kernel::make_stmt(kernel::Declare{state.registers.back(), t == 0 ? "acc" : "position",
-                                          initial[t]->type, static_cast<int>(total), initial[t]}));
+    out.push_back(kernel::make_stmt(
+        kernel::Declare{state.registers.back(), t > 0 && is_arg_reduction(op_) ? "position" : "acc",
+                        initial[t]->type, static_cast<int>(total), initial[t]}));
   }
   out.push_back(descend(level, state));
   out.push_back(finish(state));

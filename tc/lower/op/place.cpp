@@ -208,7 +208,11 @@ Partial Nest::gather_partials(const State& state, const Place& kept, std::vector
 }
 
 Partial Nest::across_lanes(Partial partial, std::vector<StmtPtr>& out) {
-  if (!is_arg_reduction(op_)) return {kernel::reduce(reduce_op(op_), partial[0])};
+  if (!is_arg_reduction(op_)) {
+    for (auto& component : partial)
+      component = kernel::reduce(reduce_op(op_), component);
+    return partial;
+  }
   partial = named(partial, out);
   Partial result{kernel::lane(partial[0], 0), kernel::lane(partial[1], 0)};
   for (int l = 1; l < lanes_; ++l)

@@ -221,8 +221,7 @@ void find_safety(NestPlan& plan) {
 }  // namespace
 
 Result<NestPlan, Rejection> plan_nest(const tile::Op& op, const Ranges& outer) {
-  check(op.targets.size() == (is_arg_reduction(op) ? 2u : 1u),
-        "an operation writes one target, a reduction to a position two");
+  check(tile::has_right_targets(op), "an operation has the targets that its combine takes");
   NestPlan plan;
   plan.op = &op;
   plan.info = analyse(op, outer);
