@@ -52,7 +52,7 @@ void Accesses::start_block() {
 }
 
 void Accesses::end_block() {
-  const auto drop = [this](const std::vector<Copy>& list) {
+  const auto drop = [](const std::vector<Copy>& list) {
     for (const auto& copy : list)
       copy.range->shadow().drop_copy(copy.offset, copy.bytes);
   };
