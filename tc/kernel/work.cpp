@@ -83,10 +83,13 @@ private:
   std::int64_t loop(const For& n) {
     const ExprPtr lo = substitute(n.lo, values_);
     const ExprPtr hi = substitute(n.hi, values_);
-    Affine extent = affine(hi);
-    extent.add(affine(lo), -1);
-    int alternatives = kAlternatives;
-    std::int64_t most = upper(extent, alternatives);
+    std::int64_t most = kMost;
+    if (lo->type == Type{} && hi->type == Type{}) {
+      Affine extent = affine(hi);
+      extent.add(affine(lo), -1);
+      int alternatives = kAlternatives;
+      most = upper(extent, alternatives);
+    }
     const Interval from = facts_.range(lo);
     const Interval to = facts_.range(hi);
     std::int64_t plain = 0;

@@ -43,6 +43,10 @@ TEST(Work, LoopsMultiplyAndBranchesTakeTheLongerSide) {
   EXPECT_EQ(work_of("", "  for i in 8:3 {\n    y[i] = 1.0f\n  }\n"), (Work{0, 0}));
 }
 
+TEST(Work, LoopsMayCountInOtherTypes) {
+  EXPECT_EQ(work_of("", "  for i: int32 in 2i32:9i32 {\n    y[0] = 1.0f\n  }\n").thread, 7);
+}
+
 TEST(Work, LanesCountEach) {
   EXPECT_EQ(work_of("", "  y[ramp(0, 1, 8)] = broadcast(1.0f, 8)\n"), (Work{8, 8}));
 }
