@@ -193,7 +193,7 @@ TEST_F(BrokenTest, SubscriptCount) {
 
 TEST_F(BrokenTest, TargetsOfTuples) {
   op().combine = Combine::ArgMax;
-  expect("1 targets, it takes 2");
+  expect("1 targets: it takes one, a reduction to a position two");
 }
 
 TEST_F(BrokenTest, ArgumentPositions) {
