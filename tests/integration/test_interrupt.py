@@ -34,6 +34,11 @@ def expect_whole_or_before(folder):
             assert np.load(file).shape == (600, 3000), file
 
 
+def heed_interrupts():
+    """A shell lets what it starts in the background ignore them, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_signals_at_any_moment(command, tensorc, tmp_path, number):
     output = tmp_path / "out" / "y.npy"
@@ -46,7 +51,7 @@ def test_signals_at_any_moment(command, tensorc, tmp_path, number):
         for name in ("kernels-v1.sqlite", "kernels-v1.sqlite-wal", "kernels-v1.sqlite-shm"):
             (tmp_path / "cache" / name).unlink(missing_ok=True)
         output.write_bytes(b"before")
-        process = start(command, tmp_path)
+        process = start(command, tmp_path, preexec_fn=heed_interrupts)
         time.sleep(whole * moment / moments)
         process.send_signal(number)
         process.communicate(timeout=120)

@@ -184,7 +184,7 @@ def test_wrong_sizes_and_arrays(tensorc, tmp_path, arrays, name):
     output.write_bytes(b"before")
     if "--output" not in flags:
         flags = [*flags, "--output", f"{'C' if program == MATMUL else 'y'}=q.npy"]
-    done = tensorc("run", file, *[flag.format(**arrays) for flag in flags], timeout=20)
+    done = tensorc("run", file, *[flag.format(**arrays) for flag in flags])
     message = done.stderr.decode()
     assert done.returncode == 1, (done.returncode, message)
     assert "error" in message or message.startswith("tensorc: "), message
@@ -236,7 +236,7 @@ def test_hostile_files(tensorc, tmp_path, name):
     file = tmp_path / "program.tc"
     file.write_bytes(HOSTILE[name])
     for command in ("check", "run"):
-        done = tensorc(command, file, timeout=30)
+        done = tensorc(command, file)
         nothing_to_check = command == "check" and name in ("empty", "comment", "10 MB of blanks")
         assert done.returncode == (0 if nothing_to_check else 1), done.stderr[-300:]
         assert nothing_to_check or done.stderr.strip()
@@ -248,7 +248,7 @@ def test_long_programs_are_fine(tensorc, tmp_path, count):
     """Length alone is no mistake."""
     file = tmp_path / "program.tc"
     file.write_bytes(b"".join(LINE % i for i in range(count)))
-    done = tensorc("check", file, timeout=60)
+    done = tensorc("check", file)
     assert done.returncode == 0, done.stderr[-300:]
 
 
