@@ -157,5 +157,5 @@ void invoke(void (*kernel)(Args...), void* const* buffers, const long long* ints
 /// kernel names can share one shared object.
 #define TC_EMULATION_ENTRY(name)                                                                   \
   inline void name##__entry(void* const* buffers, const long long* ints) {                         \
-    ::tc::emulation::device::invoke(&name, buffers, ints);                                         \
+    ::tc::emulation::device::invoke(&(name), buffers, ints);                                       \
   }

@@ -162,7 +162,7 @@ Text Emitter::load_text(const kernel::Load& n, kernel::Type type) {
     return text;
   };
   if (type.lanes == 1) {
-    const Text loaded = function("tc::load", {buffer, at.offset}, type.elem, 1);
+    Text loaded = function("tc::load", {buffer, at.offset}, type.elem, 1);
     if (!n.mask) return loaded;
     return {fmt::format("{} ? {} : {}", wrapped(mask, Binding::Or), loaded.code,
                         wrapped(replacement(1), Binding::Or)),
@@ -176,7 +176,7 @@ Text Emitter::load_text(const kernel::Load& n, kernel::Type type) {
     Text loaded = function("tc::load", {buffer, at.offset}, type.elem, 1);
     if (n.mask)
       loaded.code = fmt::format("tc::any({}) ? {} : {}", mask.code, loaded.code, zero(type).code);
-    const Text everywhere = function(splat, {loaded}, type.elem, type.lanes);
+    Text everywhere = function(splat, {loaded}, type.elem, type.lanes);
     if (!n.mask) return everywhere;
     return function("tc::select", {mask, everywhere, replacement(type.lanes)}, type.elem,
                     type.lanes);

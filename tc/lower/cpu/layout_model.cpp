@@ -72,7 +72,7 @@ public:
     std::int64_t held = 0;
     for (const auto& a : accesses_) {
       if (a.is_store) continue;
-      const std::int64_t instances = places(a, c) * wide;
+      const auto instances = static_cast<std::int64_t>(places(a, c)) * wide;
       held = held == 0 ? instances : std::min(held, instances);
     }
     return accumulators == 1 || accumulators + held + 1 <= target_.vector_registers;
