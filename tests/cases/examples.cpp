@@ -98,8 +98,8 @@ Experiment make_experiment(const Example& example, const Sizes& sizes, const Pro
                                   HostTensor(tensor.type, program.front.outputs[o].sizes, 0));
   }
   result.reference = compiler::interpret_reference(def, result.data.inputs, result.data.initial);
-  if (kind == compiler::InputKind::Integer && has_exact_operations(def) &&
-      is_exact(result.reference))
+  if (kind == compiler::InputKind::Integer &&
+      computes_exactly(def, result.data.inputs, result.data.initial, result.reference))
     result.exactness = compiler::Exactness::Exact;
   return result;
 }

@@ -194,7 +194,8 @@ Problems run_case(const Case& test, const std::vector<NamedOptions>& options,
   auto exactness = compiler::Exactness::Rounded;
   if (lang::count_points(def) <= kMaxInterpretedPoints) {
     reference = compiler::interpret_reference(def, data.inputs, data.initial);
-    if (has_exact_operations(def) && is_exact(*reference)) exactness = compiler::Exactness::Exact;
+    if (computes_exactly(def, data.inputs, data.initial, *reference))
+      exactness = compiler::Exactness::Exact;
   }
 
   Problems all;

@@ -180,7 +180,8 @@ Problems RandomProgram::run() {
     const Data data = make_data();
     const compiler::Reference reference =
         compiler::interpret_reference(def, data.inputs, data.initial);
-    exact_ = experiment_.integer_inputs && has_exact_operations(def) && cases::is_exact(reference);
+    exact_ =
+        experiment_.integer_inputs && computes_exactly(def, data.inputs, data.initial, reference);
     for (const OptionRun& option_run : runs_) {
       for (const std::string& problem : run_one(option_run, data, reference))
         problems.push_back(with_case(problem, option_run.options));

@@ -145,8 +145,8 @@ Data make_data(const Case& experiment, const compiler::FrontEnd& front) {
 
 /// Bit-for-bit comparison makes sense.
 bool is_exact(const lang::TypedDef& def, const Data& data) {
-  return cases::has_exact_operations(def) &&
-         cases::is_exact(compiler::interpret_reference(def, data.inputs, data.initial));
+  return cases::computes_exactly(def, data.inputs, data.initial,
+                                 compiler::interpret_reference(def, data.inputs, data.initial));
 }
 
 struct Placed {
@@ -160,6 +160,12 @@ struct Placed {
     return result;
   }
 };
+
+/// What memory holds that the program must not depend on. As numbers of any type either NaN or
+/// large, so that a sum or an extremum that starts from it shows; -1 or large as integers.
+unsigned char poison(const Case& experiment) {
+  return experiment.inputs % 2 == 0 ? 0xFF : 0x7F;
+}
 
 Placed place(const Case& experiment, const compiler::FrontEnd& front, const Data& data) {
   Placed placed;
@@ -182,22 +188,48 @@ Placed place(const Case& experiment, const compiler::FrontEnd& front, const Data
     const std::int64_t offset = cases::offset_of(view_of(experiment, tensor.name));
     placed.outputs.push_back(std::make_shared<PlacedTensor>(front.outputs[o], offset));
     const auto initial = data.initial.find(static_cast<int>(o));
-    placed.outputs.back()->write(initial == data.initial.end()
-                                     ? HostTensor(tensor.type, front.outputs[o].sizes)
-                                     : initial->second);
+    placed.outputs.back()->write(
+        initial == data.initial.end()
+            ? HostTensor(tensor.type, front.outputs[o].sizes, poison(experiment))
+            : initial->second);
   }
   return placed;
 }
+
+/// Scratch of a run, poisoned, with a guard zone behind it.
+class PlacedScratch {
+public:
+  PlacedScratch(std::int64_t bytes, unsigned char fill)
+      : bytes_(static_cast<std::size_t>(bytes)), fill_(fill),
+        memory_(bytes_ + kAlignment + kGuard, fill) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    origin_ = (address + kAlignment - 1) / kAlignment * kAlignment - address;
+  }
+
+  void* data() { return memory_.data() + origin_; }
+  bool overrun() const {
+    return std::any_of(memory_.begin() + static_cast<std::ptrdiff_t>(origin_ + bytes_),
+                       memory_.end(), [&](unsigned char byte) { return byte != fill_; });
+  }
+
+private:
+  static constexpr std::size_t kAlignment = 64, kGuard = 256;
+  std::size_t bytes_, origin_ = 0;
+  unsigned char fill_;
+  std::vector<unsigned char> memory_;
+};
 
 /// Results of one run between guard zones.
 Result<std::vector<HostTensor>, Broken> run_guarded(const Case& experiment,
                                                     const compiler::FrontEnd& front,
                                                     const Executor& executor, const Data& data) {
   const Placed placed = place(experiment, front, data);
-  if (const auto failure =
-          executor.run(Placed::views(placed.inputs), Placed::views(placed.outputs)))
+  PlacedScratch scratch(executor.scratch_bytes(), poison(experiment));
+  if (const auto failure = executor.run(Placed::views(placed.inputs), Placed::views(placed.outputs),
+                                        nullptr, scratch.data()))
     return Broken{"run refused", failure->message};
-  (void)executor.check();
+  (void)executor.check(scratch.data());
+  if (scratch.overrun()) return Broken{"guard", "bytes behind the scratch were written"};
   std::vector<HostTensor> results;
   for (std::size_t o = 0; o < placed.outputs.size(); ++o) {
     if (const auto stray = placed.outputs[o]->stray_write()) {
