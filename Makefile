@@ -1,9 +1,11 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build static wheel demo test bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint clean
+.PHONY: all build static wheel demo test bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint tidy clean
 
 BUILD ?= build
 # What is compiled twice (the wheel links the objects of the build) or again (after a checkout) comes from a compiler cache.
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+# Precompiled headers, which the sanitizers' builds have, are cached by content.
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 
@@ -53,11 +55,12 @@ fuzz-cuda: setup $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target cuda_random_test
 	TC_FUZZ_SEED=1 TC_FUZZ_COUNT=2000 $(BUILD)/bin/cuda_random_test
 
-# Every test but the Python references under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang.
+# Every test under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang, but the Python references and those that
+# spend their time in compilers that are not instrumented.
 asan: setup venv
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure --no-label-summary -j $(JOBS) -LE python
+	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure --no-label-summary -j $(JOBS) -LE 'python|foreign'
 
 # Random programs, compiled and compared with the interpreter. fuzz-full also fails when something that the generator should
 # write is in fewer than 1 % of the programs.
@@ -81,6 +84,10 @@ bench: build venv
 
 lint: setup
 	tools/lint.sh $(BUILD)
+
+# clang-tidy over the sources of tc/ and cli/; slow, so no part of lint.
+tidy: setup $(BUILD)/build.ninja
+	tools/lint.sh $(BUILD) --tidy
 
 clean:
 	rm -rf build build-asan build-debug build-tsan build-static build-wheel
