@@ -223,8 +223,10 @@ public:
     if (local_target && !op_.from_identity)
       body.push_back(copy(op_.label + "_read", target, loaded(op_.targets[0])));
     std::vector<tile::Node> inner;
-    target.value = kernel::mul(shape_.pack_rows ? pack_rows(inner) : roles_.rows.value,
-                               shape_.pack_vectors ? pack_vectors(inner) : roles_.vectors.value);
+    // Two statements: compilers evaluate arguments in different orders.
+    const ExprPtr vectors = shape_.pack_vectors ? pack_vectors(inner) : roles_.vectors.value;
+    const ExprPtr rows = shape_.pack_rows ? pack_rows(inner) : roles_.rows.value;
+    target.value = kernel::mul(rows, vectors);
     inner.push_back(contraction(target, blocks));
     if (blocks) {
       const Dim& whole = op_.dims[shape_.blocked];
