@@ -53,6 +53,8 @@ lang::Bindings read_defines(const lang::TypedDef& def, const std::vector<std::st
   for (const std::string& define : defines) {
     auto [name, text] = split_assignment(define, "-D");
     const auto& wanted = name;
+    if (bindings.sizes.count(name) != 0 || bindings.consts.count(name) != 0)
+      throw CommandError(kUsage, fmt::format("-D {}: '{}' has a value already", define, name));
     const bool is_size = std::any_of(def.sizes.begin(), def.sizes.end(),
                                      [&](const lang::Size& size) { return size.name == wanted; });
     auto constant = std::find_if(def.consts.begin(), def.consts.end(),

@@ -68,6 +68,8 @@ int check_command(const CheckFlags& flags) {
   }
   print_warnings(source, sink);
   if (sink.has_errors()) return kUserError;
+  if (program.defs.empty())
+    throw CommandError(kUserError, fmt::format("{}: the text has no def", flags.file));
   if (flags.ranges) {
     for (std::size_t i = 0; i < defs.size(); ++i)
       print_ranges(defs[i], preconditions[i]);

@@ -14,6 +14,7 @@ int explain_command(const ExplainFlags& flags, const Environment& environment) {
   const auto report =
       compiler::explain(call.source, call.def, call.metadata, call.options, call.target);
   if (!report) throw_failure(report.error());
+  if (!report->warnings.empty()) fmt::print(stderr, "{}", render(call.source, report->warnings));
   const std::string_view suffix = ".html";
   const bool page =
       flags.output.size() >= suffix.size() &&

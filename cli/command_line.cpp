@@ -135,7 +135,11 @@ namespace tc::cli {
 
 int command_line(int argc, char** argv) {
   try {
-    return dispatch(argc, argv);
+    const int status = dispatch(argc, argv);
+    // What was printed may be lost only now.
+    if (status == kDone && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0))
+      return report(kUserError, "standard output could not be written");
+    return status;
   } catch (const CommandError& error) {
     return report(error.status, error.what());
   } catch (const tc::lang::InterpreterLimit& error) {

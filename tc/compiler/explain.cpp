@@ -103,7 +103,10 @@ Result<Report, Failure> explain(const SourceBuffer& source, std::string_view def
   };
   Result<tile::Program, Failure> program = make_tile_program(*front, options, target, observe);
   if (!program) return program.error();
-  Result<kernel::Plan, Failure> plan = make_plan(*program, options, target, observe);
+  const Result<tile::Program, Failure> selected = select_layouts(*program, options, target);
+  if (!selected) return selected.error();
+  // Operations that have a layout keep it.
+  Result<kernel::Plan, Failure> plan = make_plan(*selected, options, target, observe);
   if (!plan) return plan.error();
   const bool gpu = target.kind == TargetKind::Cuda;
   std::string code = texts[Stage::Kernel];
@@ -112,9 +115,8 @@ Result<Report, Failure> explain(const SourceBuffer& source, std::string_view def
     if (!text) return text.error();
     code = text->text;
   }
-  // Layouts are part of the program from the selection on.
-  Result<tile::Program, kernel::ParseError> selected = tile::parse(texts[Stage::Tile]);
   Report report;
+  report.warnings = front->warnings;
   report.title = fmt::format("{} for {}", front->specialised.name, target.arch);
   report.sections = {
       {"Sizes, types and ranges", with_line_end(lang::to_string(front->specialised))},
@@ -122,7 +124,7 @@ Result<Report, Failure> explain(const SourceBuffer& source, std::string_view def
       {"Statements", texts[Stage::Scop], true},
       {"Fusion", texts[Stage::Fusion]},
       {"Schedule", texts[Stage::Schedule], true},
-      {"Kernels", describe(selected ? *selected : *program)},
+      {"Kernels", describe(*selected)},
       {"Tile program", texts[Stage::Tile], true},
       {gpu ? "CUDA" : "Kernel code", with_line_end(code), true},
   };

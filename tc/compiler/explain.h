@@ -17,6 +17,7 @@ struct Report {
   };
   std::string title;
   std::vector<Section> sections;
+  std::vector<Diagnostic> warnings;  ///< of the program
 };
 
 /// The stages of one call: ranges, fusion with its reasons, schedule, kernels in numbers, tile

@@ -330,13 +330,21 @@ Result<tile::Program, Failure> make_tile_program(const FrontEnd& front,
   }
 }
 
-Result<kernel::Plan, Failure> make_plan(const tile::Program& program, const MappingOptions& options,
-                                        const Target& target, const StageObserver& observe) {
+Result<tile::Program, Failure> select_layouts(const tile::Program& program,
+                                              const MappingOptions& options, const Target& target) {
   const bool gpu = target.kind == TargetKind::Cuda;
   Result<tile::Program, Rejection> selected = gpu ? lower::cuda::select(program, options, target)
                                                   : lower::cpu::select(program, options, target);
   if (!selected) return mapping_failure(selected.error());
   expect_empty(tile::verify(*selected), "ill-formed tile program after selection");
+  return std::move(selected).value();
+}
+
+Result<kernel::Plan, Failure> make_plan(const tile::Program& program, const MappingOptions& options,
+                                        const Target& target, const StageObserver& observe) {
+  const bool gpu = target.kind == TargetKind::Cuda;
+  Result<tile::Program, Failure> selected = select_layouts(program, options, target);
+  if (!selected) return selected.error();
   observe(Stage::Tile, [&] { return tile::print(*selected); });
 
   Result<kernel::Plan, Rejection> plan = gpu ? lower::cuda::lower(*selected, options, target)

@@ -73,6 +73,10 @@ Result<tile::Program, Failure> make_tile_program(const FrontEnd& front,
                                                  const Target& target, const StageObserver& observe,
                                                  const std::string& schedule_text = {});
 
+/// Tile program -> the same with layouts, threads and barriers, verified.
+Result<tile::Program, Failure> select_layouts(const tile::Program& program,
+                                              const MappingOptions& options, const Target& target);
+
 /// Tile program -> layouts -> kernel plan, verified.
 Result<kernel::Plan, Failure> make_plan(const tile::Program& program, const MappingOptions& options,
                                         const Target& target, const StageObserver& observe);

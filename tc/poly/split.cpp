@@ -11,6 +11,7 @@
 #include "tc/poly/left_side.h"
 #include "tc/poly/product.h"
 #include "tc/support/check.h"
+#include "tc/support/numeric.h"
 
 namespace tc::poly {
 namespace {
@@ -79,10 +80,10 @@ public:
       : scop_(scop), position_(statement),
         original_(scop.statements[static_cast<std::size_t>(statement)]) {
     const Candidate cut = choose(candidates(original_), parts);
-    chunk_ = (cut.hi - cut.lo + parts - 1) / parts;
+    chunk_ = ceil_div(cut.hi - cut.lo, parts);
     // Long parts begin at whole runs of memory.
-    if (chunk_ >= 16 * kRun) chunk_ = (chunk_ + kRun - 1) / kRun * kRun;
-    parts_ = (cut.hi - cut.lo + chunk_ - 1) / chunk_;
+    if (chunk_ >= 16 * kRun) chunk_ = ceil_div(chunk_, kRun) * kRun;
+    parts_ = ceil_div(cut.hi - cut.lo, chunk_);
     cut_ = cut;
   }
 
@@ -284,8 +285,8 @@ std::int64_t parts_of_product(const Product& product, const std::vector<Interval
     return std::min(extent_of(ranges, indices), parallelism.product_side);
   };
   const std::int64_t tile = side(product.rows) * side(product.columns);
-  const std::int64_t tiles = (elements + tile - 1) / tile;
-  return std::min(parallelism.product_tasks / tiles, points / elements / kPointsPerProductPart);
+  return std::min(parallelism.product_tasks / ceil_div(elements, tile),
+                  points / elements / kPointsPerProductPart);
 }
 
 /// Parts of a reduction across rows: with all columns in one task each part is a task, else every
@@ -293,8 +294,7 @@ std::int64_t parts_of_product(const Product& product, const std::vector<Interval
 std::int64_t parts_across_rows(std::int64_t elements, std::int64_t tasks,
                                const Parallelism& parallelism) {
   if (parallelism.columns == 0) return tasks;
-  const std::int64_t tiles = (elements + parallelism.columns - 1) / parallelism.columns;
-  return (tasks + tiles - 1) / tiles;
+  return ceil_div(tasks, ceil_div(elements, parallelism.columns));
 }
 
 /// Number of parts that the model or the option asks for; 1: none.
@@ -318,7 +318,7 @@ std::int64_t wanted_parts(const Scop& scop, int position, const MappingOptions& 
   const std::int64_t tasks = options.tasks > 0 ? options.tasks : 2 * cores;
   if (cores <= 1 || points / tasks < kPointsPerPart / 4) return 1;
   std::int64_t parts = 1;
-  if (elements < cores) parts = (tasks + elements - 1) / elements;
+  if (elements < cores) parts = ceil_div(tasks, elements);
   if (elements < cores * kColumnsPerCore && runs_across_rows(scop, position))
     parts = std::max(parts, parts_across_rows(elements, tasks, parallelism));
   if (parallelism.product_tasks > 0)

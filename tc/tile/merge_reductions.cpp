@@ -131,6 +131,7 @@ bool merge(std::vector<Node>& nodes, std::size_t earlier, std::size_t later) {
       meet(passed.reads, own.writes))
     return false;
   Op merged = first;
+  merged.label += "_" + moved.label;
   merged.targets.insert(merged.targets.end(), moved.targets.begin(), moved.targets.end());
   nodes[earlier] = std::move(merged);
   nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(later));
@@ -151,18 +152,16 @@ bool merge(std::vector<Node>& nodes, std::size_t earlier, std::size_t later) {
   return true;
 }
 
-const Op* candidate(const Node& node) {
+bool is_candidate(const Node& node) {
   const auto* op = std::get_if<Op>(&node);
-  return op && is_candidate(*op) ? op : nullptr;
+  return op && is_candidate(*op);
 }
 
-/// The first pair that merges.
-bool merge_one(std::vector<Node>& nodes) {
-  for (std::size_t later = 1; later < nodes.size(); ++later) {
-    if (!candidate(nodes[later])) continue;
-    for (std::size_t earlier = 0; earlier < later; ++earlier)
-      if (candidate(nodes[earlier]) && merge(nodes, earlier, later)) return true;
-  }
+/// Merges the operation at `later` into the first that takes it.
+bool merge_into_any(std::vector<Node>& nodes, std::size_t later) {
+  if (!is_candidate(nodes[later])) return false;
+  for (std::size_t earlier = 0; earlier < later; ++earlier)
+    if (is_candidate(nodes[earlier]) && merge(nodes, earlier, later)) return true;
   return false;
 }
 
@@ -176,8 +175,9 @@ std::vector<Node> merge_reductions(std::vector<Node> nodes) {
     copy->body = merge_reductions(std::move(copy->body));
     node = std::shared_ptr<const Loop>(std::move(copy));
   }
-  while (merge_one(nodes)) {
-  }
+  // Behind a merged operation stands another, or a declaration that moved before it.
+  for (std::size_t later = 1; later < nodes.size();)
+    if (!merge_into_any(nodes, later)) ++later;
   return nodes;
 }
 

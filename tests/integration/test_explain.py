@@ -45,6 +45,27 @@ def test_text(tensorc, tmp_path):
     assert "float32 D(64, 32)" in text and "cost" in text
 
 
+def section(text, title):
+    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def test_every_statement_is_named(tensorc, tmp_path):
+    """Reductions that became one operation are both there."""
+    (tmp_path / "sums.tc").write_text("def sums(float(N,M) x) -> (a, b, c) {\n a(i) +=! x(i,j)\n b(i) +=! x(i,j) * x(i,j)\n c(i) = a(i) * b(i)\n}\n")
+    for target in ([], ["--arch", "sm_90a"]):
+        done = tensorc("explain", "sums.tc", "-D", "N=64", "-D", "M=512", *target)
+        assert done.returncode == 0, done.stderr.decode()
+        for title in ("Fusion", "Kernels", "Tile program"):
+            for name in ("S0", "S1", "S2"):
+                assert name in section(done.stdout.decode(), title), (title, name)
+
+
+def test_warnings_are_shown(tensorc, tmp_path):
+    (tmp_path / "update.tc").write_text("def f(float(M,R) A, float(R,N) B) -> (C) { C(m,n) += A(m,r) * B(r,n) }")
+    done = tensorc("explain", "update.tc", "-D", "M=4", "-D", "R=5", "-D", "N=6")
+    assert done.returncode == 0 and b"W0203" in done.stderr
+
+
 def test_page_for_a_gpu(tensorc, tmp_path):
     (tmp_path / "chain.tc").write_text(PROGRAM)
     done = tensorc("explain", "chain.tc", *SIZES, "--arch", "sm_90a", "-o", "report.html")

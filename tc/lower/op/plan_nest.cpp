@@ -176,10 +176,12 @@ bool all_in_bounds(const std::vector<ExprPtr>& loads, const Ranges& ranges) {
 }
 
 /// Whether elements beyond the box hold values: of shared memory only what was written may be read.
-/// The panels of a contraction are filled to their ends.
+/// The panels of a staged contraction, which accumulates in registers, are filled to their ends.
 bool is_filled_beyond(const tile::Op& op, const ExprPtr& load) {
   const auto& node = std::get<kernel::Load>(load->node);
-  return node.buffer->space != kernel::Space::Shared || op.kind == tile::OpKind::Contract;
+  const bool staged = op.kind == tile::OpKind::Contract &&
+                      op.targets[0].buffer->space == kernel::Space::Register;
+  return node.buffer->space != kernel::Space::Shared || staged;
 }
 
 /// Chooses the dims that are rounded up to whole spans and records which loads need which masks.

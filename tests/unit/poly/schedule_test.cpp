@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -362,6 +364,52 @@ INSTANTIATE_TEST_SUITE_P(
                   0,
                   0}),
     [](const auto& info) { return std::string(info.param.name); });
+
+/// Parts of the first split reduction on a device with 132 multiprocessors; 0: none.
+std::int64_t device_parts(const char* text, const Sizes& sizes, std::int64_t option = 0) {
+  MappingOptions options;
+  options.split_reduction = option;
+  const Scop scop =
+      split_where_needed(build_scop(front_end(text, sizes)), options, {528, 64, 264, 64});
+  for (const Tensor& tensor : scop.tensors)
+    if (tensor.name.find(".part") != std::string::npos) return tensor.extent.front();
+  return 0;
+}
+
+constexpr const char* kProduct =
+    "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }";
+
+TEST(Split, ProductsWithFewTiles) {
+  // 32 tiles of 64 x 64 leave room for 8 parts.
+  EXPECT_EQ(device_parts(kProduct, {{"M", 128}, {"N", 1024}, {"K", 1024}}), 8);
+  // Enough tiles.
+  EXPECT_EQ(device_parts(kProduct, {{"M", 1024}, {"N", 1024}, {"K", 1024}}), 0);
+  // Parts of 64 points at least.
+  EXPECT_EQ(device_parts(kProduct, {{"M", 128}, {"N", 128}, {"K", 2048}}), 32);
+  EXPECT_EQ(device_parts(kProduct, {{"M", 128}, {"N", 1024}, {"K", 100}}), 0);
+  // Eight rows share too little to be a product of tiles, and their elements are enough tasks.
+  EXPECT_EQ(device_parts(kProduct, {{"M", 8}, {"N", 4096}, {"K", 8192}}), 0);
+  EXPECT_EQ(device_parts(kProduct, {{"M", 128}, {"N", 1024}, {"K", 1024}}, 1), 0);
+}
+
+TEST(Split, ProductsOfThreeFactors) {
+  EXPECT_EQ(device_parts("def f(float(I,J,K) A, float(J,R) B, float(K,R) C) -> (D) {"
+                         "  D(i,r) +=! A(i,j,k) * B(j,r) * C(k,r) }",
+                         {{"I", 512}, {"J", 512}, {"K", 512}, {"R", 64}}),
+            32);
+}
+
+TEST(Split, SumsAcrossRowsCountColumnTiles) {
+  constexpr const char* text = "def f(float(N,D) x) -> (s) { s(d) +=! x(n,d) }";
+  EXPECT_EQ(device_parts(text, {{"N", 65536}, {"D", 2048}}), 32);
+  EXPECT_EQ(device_parts(text, {{"N", 1 << 20}, {"D", 64}}), 1056);
+}
+
+TEST(Split, AnyNumberOfPartsIsTaken) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(device_parts("def f(float(N) x) -> (s) { s +=! x(n) }", {{"N", 10}}, most), 10);
+  EXPECT_EQ(device_parts(kProduct, {{"M", 37}, {"N", 43}, {"K", 41}}, most), 41);
+}
 
 TEST(Split, PartsStayParallel) {
   const Scop scop =
