@@ -264,9 +264,14 @@ std::string Writer::integer_node(int depth) {
                          r.pick<const char*>({"2", "3", "4", "5", "7", "(-2)", "(-3)"}));
     return fmt::format("{} {} {}", operand(Class::Integer, depth), r.pick<const char*>({"/", "%"}),
                        operand(Class::Integer, 0));
-  case 2:
-    return fmt::format("{}({}, {})", r.percent(50) ? "min" : "max", expr(Class::Integer, depth),
-                       expr(Class::Integer, 0));
+  case 2: {
+    const char* function = r.percent(50) ? "min" : "max";
+    const std::string a = expr(Class::Integer, depth), b = expr(Class::Integer, 0);
+    if (r.percent(65)) return fmt::format("{}({}, {})", function, a, b);
+    // Negative numbers become large ones. The wider type does not meet signed ones.
+    if (r.percent(30)) return fmt::format("int64({}(uint64({}), uint64({})))", function, a, b);
+    return fmt::format("{}(uint32({}), uint32({}))", function, a, b);
+  }
   case 3:
     return fmt::format("({} ? {} : {})", expr(Class::Bool, depth), expr(Class::Integer, depth),
                        expr(Class::Integer, 0));

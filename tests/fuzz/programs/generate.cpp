@@ -21,8 +21,10 @@ Recipe pick_recipe(Random& r) {
       write_assign,     write_reduce,      write_contract,  write_arg,           write_update,
       write_functions,  write_scatter,     write_gather,    write_copy,          write_staged,
       write_concat,     write_constant,    write_normalise, write_recurrence,    write_time_steps,
-      write_nested_for, write_for_updates, write_call,      write_large_product, write_transpose};
-  return kRecipes[r.weighted({22, 22, 16, 8, 14, 19, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6, 8, 4})];
+      write_nested_for, write_for_updates, write_call,      write_large_product, write_transpose,
+      write_chain,      write_reshape};
+  return kRecipes[r.weighted(
+      {22, 22, 16, 8, 14, 19, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6, 8, 4, 6, 6})];
 }
 
 /// What the front end found out about the tensors replaces what the draft assumed.
@@ -51,7 +53,7 @@ MappingOptions random_options(Random& r) {
   options.contract_block_k = r.pick<std::int64_t>({0, 0, 1, 3, 8, 16});
   options.stage = r.percent(60);
   options.local_bytes = r.pick<std::int64_t>({0, 0, 0, 256, 4096});
-  options.split_reduction = r.pick<std::int64_t>({0, 0, 1, 2, 3, 5});
+  options.split_reduction = r.pick<std::int64_t>({0, 0, 1, 2, 3, 5, 9, 40});
   options.bounds = r.percent(30) ? Bounds::Error : Bounds::Check;
   options.deterministic = r.percent(80);
   return options;

@@ -116,10 +116,45 @@ int writable(State& s, Random& r, bool in_place) {
   return chosen;
 }
 
+std::vector<std::size_t> positions(const Writer& w, bool on_left) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < w.vars.size(); ++i) {
+    if (w.vars[i].on_left == on_left && !w.vars[i].is_for) result.push_back(i);
+  }
+  return result;
+}
+
+void make_triangle(Random& r, Writer& w, bool on_left) {
+  const std::vector<std::size_t> candidates = positions(w, on_left);
+  if (candidates.empty() || w.vars.size() < 2) return;
+  IndexVar& var = w.vars[candidates.back()];
+  const IndexVar& other =
+      w.vars[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(w.vars.size()) - 1))];
+  if (&var == &other || var.lo != 0 || other.lo != 0 || (on_left && !other.on_left)) return;
+  if (r.percent(45)) {
+    const std::int64_t shift = r.between(1, var.hi);
+    switch (r.between(0, 3)) {
+    case 0: var.range = fmt::format("{}+{}:{}", other.name, shift, w.bound(var.hi)); break;
+    case 1:
+      var.range = fmt::format("0:{}-{}*{}", w.bound(var.hi), r.between(1, 3), other.name);
+      break;
+    case 2: var.range = fmt::format("max({}-{}, 0):{}", other.name, shift, w.bound(var.hi)); break;
+    default:
+      var.range = fmt::format("{0}:min({0}+{1}, {2})", other.name, shift, w.bound(var.hi - 1));
+    }
+  } else if (other.hi <= var.hi && r.percent(60)) {
+    var.range = fmt::format("0:{}+1", other.name);
+  } else if (other.hi <= var.hi) {
+    var.range = fmt::format("{}:{}", other.name, w.bound(var.hi));
+  } else {
+    var.range = fmt::format("0:min({}+1, {})", other.name, w.bound(var.hi));
+  }
+}
+
 void add_reduction(Random& r, Writer& w, int count, std::int64_t limit) {
   for (int i = 0; i < count; ++i) {
-    const std::int64_t begin = r.percent(8) ? r.between(-2, 3) : 0;
-    w.add_var(begin, begin + w.extent(r.percent(80)), false);
+    const std::int64_t begin = r.percent(16) ? r.between(-2, 5) : 0;
+    w.add_var(begin, begin + (r.percent(4) ? 0 : w.extent()), false);
   }
   w.shrink_to(limit);
 }

@@ -30,6 +30,11 @@ Left old_left(Random& r, Writer& w, const TensorInfo& tensor);
 /// Position of a tensor that may be written again: an output, a temporary or (made an output now)
 /// a parameter; -1 if there is none.
 int writable(State& s, Random& r, bool in_place);
+/// Positions in Writer::vars of the left (or the reduction) variables.
+std::vector<std::size_t> positions(const Writer& w, bool on_left);
+/// The last reduction (or left) variable bounded by another one; for some values of that the range
+/// may be empty, even end before it begins.
+void make_triangle(Random& r, Writer& w, bool on_left = false);
 /// New reduction variables.
 void add_reduction(Random& r, Writer& w, int count, std::int64_t limit = 12000);
 /// A new parameter with one dim for each of these variables, in any order, and a read of it.

@@ -20,32 +20,6 @@ DType guess(Class of) {
   return DType::Float32;
 }
 
-/// Positions in Writer::vars of the left (or the reduction) variables.
-std::vector<std::size_t> positions(const Writer& w, bool on_left) {
-  std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < w.vars.size(); ++i) {
-    if (w.vars[i].on_left == on_left && !w.vars[i].is_for) result.push_back(i);
-  }
-  return result;
-}
-
-/// A triangle: the last reduction variable bounded by another one.
-void make_triangle(Random& r, Writer& w) {
-  const std::vector<std::size_t> reduced = positions(w, false);
-  if (reduced.empty() || w.vars.size() < 2) return;
-  IndexVar& var = w.vars[reduced.back()];
-  const IndexVar& other =
-      w.vars[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(w.vars.size()) - 1))];
-  if (&var == &other || var.lo != 0 || other.lo != 0) return;
-  if (other.hi <= var.hi && r.percent(60)) {
-    var.range = fmt::format("0:{}+1", other.name);
-  } else if (other.hi <= var.hi) {
-    var.range = fmt::format("{}:{}", other.name, w.bound(var.hi));
-  } else {
-    var.range = fmt::format("0:min({}+1, {})", other.name, w.bound(var.hi));
-  }
-}
-
 std::string reduction_operator(Random& r, Class of, bool fresh) {
   std::string op = of == Class::Bool ? r.pick<const char*>({"+=", "min=", "max="})
                    : fresh           ? r.pick<const char*>({"+=", "+=", "+=", "min=", "max=", "*="})
@@ -64,6 +38,46 @@ std::string tame_factor(Random& r, const std::string& op, Class of, const std::s
   return fmt::format("max(min({}, {}), -1.0)", value, r.pick<const char*>({"1.0", "0.9"}));
 }
 
+/// Some of the values replaced by the identity of the extremum, such as scores behind a causal
+/// mask; a row may have nothing else.
+std::string masked(Random& r, Writer& w, const std::string& value, const char* identity) {
+  const IndexVar& a =
+      w.vars[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(w.vars.size()) - 1))];
+  const IndexVar& b = w.vars.back();
+  const std::string other = &a == &b ? std::to_string(r.between(b.lo, b.hi)) : a.name;
+  if (r.percent(30))
+    return fmt::format("({0} > {1} ? {0} : {2})", value, r.pick<const char*>({"0.5", "2.5", "9.0"}),
+                       identity);
+  return fmt::format("({} {} {} ? {} : {})", b.name, r.pick<const char*>({"<", "<=", ">", ">="}),
+                     other, value, identity);
+}
+
+/// Values that wrap to large ones: the sign must not come back.
+std::string as_unsigned(Random& r, const std::string& value) {
+  return fmt::format("{}({})", r.pick<const char*>({"uint32", "uint32", "uint64", "uint16"}),
+                     value);
+}
+
+/// Several points reach one element when a left subscript adds indices, as in a transposed
+/// convolution; perhaps not all of them take part.
+void share_elements(Random& r, Writer& w, Left& left) {
+  const std::vector<std::size_t> reduced = positions(w, false), outer = positions(w, true);
+  if (reduced.empty() || outer.size() != left.subscripts.size() || outer.empty()) return;
+  const auto d =
+      static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(outer.size()) - 1));
+  const IndexVar& inner = w.vars[reduced[0]];
+  const IndexVar& own = w.vars[outer[d]];
+  if (inner.lo != 0 || inner.hi < 1 || own.lo != 0 || own.hi < 1 || left.begin[d] != 0 ||
+      left.subscripts[d] != own.name)
+    return;
+  // A stride of at most the length of the inner range leaves no gaps.
+  const std::int64_t stride = r.percent(70) ? 1 : r.between(1, std::min<std::int64_t>(inner.hi, 3));
+  left.subscripts[d] = stride == 1 ? fmt::format("{}+{}", own.name, inner.name)
+                                   : fmt::format("{}*{}+{}", stride, own.name, inner.name);
+  left.extent[d] = stride * (own.hi - 1) + inner.hi;
+  if (r.percent(35)) w.extra.push_back(w.comparison(own));
+}
+
 }  // namespace
 
 void write_assign(State& s, Random& r) {
@@ -79,7 +93,7 @@ void write_reduce(State& s, Random& r) {
   Writer w(s, r);
   Left left = new_left(s, r, w, -1, 400);
   add_reduction(r, w, static_cast<int>(r.weighted({6, 64, 24, 6})));
-  if (r.percent(14)) make_triangle(r, w);
+  if (r.percent(16)) make_triangle(r, w);
   Class of = r.percent(6) ? Class::Bool : r.percent(70) ? Class::Float : Class::Integer;
   std::string value = w.expr(of, any_depth(r));
   const std::vector<std::size_t> reduced = positions(w, false);
@@ -89,15 +103,13 @@ void write_reduce(State& s, Random& r) {
     value = fmt::format("({}) {} {}", value, r.pick<const char*>({"+", "*", "-"}),
                         read_over(s, r, w, reduced, w.type_of_class(of)));
   }
-  // Several points may reach one element when the left side adds indices.
-  if (left.subscripts.size() == 1 && !reduced.empty() && r.percent(8) &&
-      w.vars[reduced[0]].lo == 0 && left.begin[0] == 0) {
-    const IndexVar& var = w.vars[reduced[0]];
-    left.subscripts[0] += "+" + var.name;
-    left.extent[0] += std::max<std::int64_t>(0, var.hi - 1);
-  }
+  if (!left.subscripts.empty() && r.percent(12)) share_elements(r, w, left);
   const bool accumulates = !s.is_helper && r.percent(7);
   const std::string op = reduction_operator(r, of, !accumulates);
+  const bool maximum = op.substr(0, 3) == "max";
+  if (of == Class::Float && (maximum || op.substr(0, 3) == "min") && r.percent(35))
+    value = masked(r, w, value, maximum ? "-inf" : "inf");
+  if (of == Class::Integer && op[0] != '*' && r.percent(15)) value = as_unsigned(r, value);
   s.body.push_back(
       w.finish(w.left(left.tensor, left.subscripts), op, tame_factor(r, op, of, value)));
   declare(s, r, w, left, guess(of), true, accumulates ? 100 : 65);
@@ -154,8 +166,10 @@ void write_arg(State& s, Random& r) {
                           : w.expr(of, any_depth(r));
   if (of == Class::Float && r.percent(15))
     value = fmt::format("({0} > {1} ? nan : {0})", value, r.pick<const char*>({"0.5", "1.5"}));
-  s.body.push_back(w.finish(w.left(left.tensor, left.subscripts),
-                            r.percent(50) ? "argmin=!" : "argmax=!", value));
+  const bool maximum = r.percent(50);
+  if (of == Class::Float && r.percent(12)) value = masked(r, w, value, maximum ? "-inf" : "inf");
+  s.body.push_back(
+      w.finish(w.left(left.tensor, left.subscripts), maximum ? "argmax=!" : "argmin=!", value));
   declare(s, r, w, left, DType::Int32, false);
   TensorInfo& info = s.tensors.back();
   if (info.is_output && r.percent(25)) {
@@ -178,7 +192,7 @@ void write_update(State& s, Random& r) {
   const bool assigns = r.percent(50);
   if (!assigns && r.percent(70)) add_reduction(r, w, 1);
   w.shrink_to(12000);
-  if (!assigns && r.percent(15)) make_triangle(r, w);
+  if (r.percent(15)) make_triangle(r, w, assigns);
   std::string value = w.expr(of, any_depth(r));
   const std::string text = w.left(left.tensor, left.subscripts);
   if (assigns && r.percent(60)) {
@@ -192,6 +206,8 @@ void write_update(State& s, Random& r) {
     w.extra.push_back(fmt::format("{} <= {}", w.vars[on_left[0]].name, w.vars[on_left[1]].name));
   else if (!on_left.empty() && r.percent(8))
     w.extra.push_back(fmt::format("{} % 2 == 0", w.vars[on_left[0]].name));
+  else if (!on_left.empty() && r.percent(12))
+    w.extra.push_back(w.comparison(w.vars[r.pick(on_left)]));
   const std::string op = assigns ? "=" : reduction_operator(r, of, r.percent(25));
   s.body.push_back(w.finish(text, op, tame_factor(r, op, of, value)));
 }

@@ -89,11 +89,10 @@ bool has_floats(const lang::TypedDef& def) {
 /// Values at the ends of the types, in some places. Wide integers only where none becomes a float:
 /// differences of large numbers would be all rounding. Infinities of one sign, so that sums do not
 /// depend on their order.
-void make_extreme(HostTensor& tensor, bool wide, Random& random) {
+void make_extreme(HostTensor& tensor, bool wide, double infinity, Random& random) {
   const DType type = tensor.meta().type;
   if (type == DType::Bool || (is_integer(type) && bits(type) > 16 && !wide)) return;
   lang::Value value = compiler::to_value(tensor);
-  const double infinity = std::numeric_limits<double>::infinity();
   for (double& slot : value.real) {
     if (!random.percent(5)) continue;
     slot = round_to(type, random.pick<double>({std::numeric_limits<double>::quiet_NaN(), infinity,
@@ -121,8 +120,9 @@ Data make_data(const Case& experiment, const compiler::FrontEnd& front) {
   data.inputs = compiler::random_inputs(front.specialised, experiment.inputs, kind);
   Random random(experiment.inputs);
   const bool wide = !has_floats(front.specialised);
+  const double infinity = (random.percent(50) ? 1 : -1) * std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < data.inputs.size(); ++i) {
-    if (experiment.extreme_inputs) make_extreme(data.inputs[i], wide, random);
+    if (experiment.extreme_inputs) make_extreme(data.inputs[i], wide, infinity, random);
     if (experiment.wild_indices) make_wild(data.inputs[i], random);
     // Elements that share memory have one value.
     PlacedTensor placed(front.inputs[i], 0);

@@ -89,13 +89,18 @@ std::string Writer::subscript(std::int64_t begin, std::int64_t extent) {
       break;
     }
     case 9: {  // division, remainder
-      const std::int64_t a = r.pick<std::int64_t>({2, 3, 4, 7});
-      if (r.percent(50) && fits(floor_div(lo, a), floor_div(hi, a)))
-        return r.percent(70) ? fmt::format("{}/{}", v.name, a)
-                             : fmt::format("({}+0)/{}", v.name, a);
+      const std::int64_t a = r.pick<std::int64_t>({2, 2, 3, 4, 4, 7, 8, 16});
+      const std::int64_t c = r.between(-3, 4);
+      const bool falls = r.percent(25);
+      const std::string sum = falls ? fmt::format("{}-{}", hi + c, v.name) : plus(v.name, c);
+      const std::int64_t least = falls ? c : lo + c, most = falls ? hi + c - lo : hi + c;
+      if (r.percent(50) && fits(floor_div(least, a), floor_div(most, a)))
+        return c == 0 && !falls && r.percent(70) ? fmt::format("{}/{}", v.name, a)
+                                                 : fmt::format("({})/{}", sum, a);
       if (begin <= 0 && extent >= 2 && end >= 2) {
-        const std::int64_t m = r.between(1, std::min<std::int64_t>(end, 9));
-        return fmt::format("({}) % {}", plus(v.name, r.between(-2, 3)), m);
+        const std::int64_t m =
+            a <= end && r.percent(60) ? a : r.between(1, std::min<std::int64_t>(end, 9));
+        return fmt::format("({}) % {}", sum, m);
       }
       break;
     }
@@ -119,7 +124,8 @@ std::string Writer::wild_subscript() {
   IndexVar* w = any_var();
   if (v == nullptr) return std::to_string(r.between(-2, 3));
   const std::int64_t c = r.between(-3, 3);
-  switch (r.between(0, 5)) {
+  switch (r.between(0, 6)) {
+  case 6: return fmt::format("({}-{})/{}", r.between(0, v->hi + 2), v->name, r.between(2, 4));
   case 0: return plus(v->name, -r.between(1, 3));
   case 1: return v == w ? plus("2*" + v->name, c) : plus(v->name + "+" + w->name, c);
   case 2: return v == w ? plus(v->name, c) : plus(v->name + "-" + w->name, c);

@@ -18,6 +18,15 @@ std::string Writer::exists(IndexVar& var) {
   return fmt::format("exists {}({})", new_param(DType::Float32, {var.hi}).name, var.name);
 }
 
+std::string Writer::comparison(const IndexVar& var) {
+  const std::int64_t limit = r.pick<std::int64_t>(
+      {var.lo, var.lo + 1, (var.lo + var.hi) / 2, var.hi - 2, var.hi - 1, var.hi - 1, var.hi});
+  const std::string text = r.percent(50) ? std::to_string(limit) : bound(limit);
+  const char* op = r.pick<const char*>({"<", "<", "<=", ">", ">="});
+  if (r.percent(25)) return fmt::format("{} {} {}", text, op, var.name);
+  return fmt::format("{} {} {}", var.name, op, text);
+}
+
 std::string Writer::condition() {
   std::vector<const IndexVar*> reduced;
   for (const IndexVar& var : vars) {
@@ -27,14 +36,16 @@ std::string Writer::condition() {
   const IndexVar& a = *r.pick(reduced);
   const IndexVar& b = r.pick(vars);
   const std::int64_t middle = (a.lo + a.hi) / 2;
-  switch (r.between(0, 6)) {
+  switch (r.between(0, 9)) {
   case 0: return fmt::format("{} <= {}", a.name, &a == &b ? std::to_string(middle) : b.name);
   case 1: return fmt::format("{} % 2 == 0", a.name);
   case 2: return fmt::format("{} + {} < {}", a.name, b.name, middle + b.hi / 2 + 1);
   case 3: return fmt::format("{} != {}", a.name, middle);
   case 4: return fmt::format("{} < {} || {} > {}", a.name, middle, a.name, middle + 1);
   case 5: return fmt::format("({} - {}) % 3 != 1", a.name, b.name);
-  default: return fmt::format("!({} > {})", a.name, middle);
+  case 6: return fmt::format("!({} > {})", a.name, middle);
+  case 7: return fmt::format("{} + {} < {}", a.name, b.name, a.hi + b.hi - 2);
+  default: return comparison(a);
   }
 }
 
@@ -79,7 +90,7 @@ std::string Writer::finish(const std::string& left, const std::string& op,
     }
   }
   const bool sum = op == "+=" || op == "+=!" || op == "*=!" || op == "*=";
-  if (sum && r.percent(18)) {
+  if (op != "=" && r.percent(sum ? 20 : 6)) {
     const std::string text = condition();
     if (!text.empty()) extra.push_back(text);
   }

@@ -67,6 +67,8 @@ public:
   // ---- statements (writer.cpp) ----
   /// `where` clauses for every variable that needs one, and some that need none.
   std::string clauses();
+  /// A condition on the variable that cuts little, much, nothing or everything.
+  std::string comparison(const IndexVar& var);
   /// "+=!" and the like, then the value, then the clauses.
   std::string finish(const std::string& left, const std::string& op, const std::string& value);
   std::string left(const std::string& tensor, const std::vector<std::string>& subscripts);
