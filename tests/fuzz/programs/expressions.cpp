@@ -267,7 +267,7 @@ std::string Writer::integer_node(int depth) {
   case 2: {
     const char* function = r.percent(50) ? "min" : "max";
     const std::string a = expr(Class::Integer, depth), b = expr(Class::Integer, 0);
-    if (r.percent(65)) return fmt::format("{}({}, {})", function, a, b);
+    if (r.percent(55)) return fmt::format("{}({}, {})", function, a, b);
     // Negative numbers become large ones. The wider type does not meet signed ones.
     if (r.percent(30)) return fmt::format("int64({}(uint64({}), uint64({})))", function, a, b);
     return fmt::format("{}(uint32({}), uint32({}))", function, a, b);

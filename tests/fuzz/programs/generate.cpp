@@ -53,7 +53,7 @@ MappingOptions random_options(Random& r) {
   options.contract_block_k = r.pick<std::int64_t>({0, 0, 1, 3, 8, 16});
   options.stage = r.percent(60);
   options.local_bytes = r.pick<std::int64_t>({0, 0, 0, 256, 4096});
-  options.split_reduction = r.pick<std::int64_t>({0, 0, 1, 2, 3, 5, 9, 40});
+  options.split_reduction = r.pick<std::int64_t>({0, 0, 1, 2, 4, 9, 33, 120});
   options.bounds = r.percent(30) ? Bounds::Error : Bounds::Check;
   options.deterministic = r.percent(80);
   return options;

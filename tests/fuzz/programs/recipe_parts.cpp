@@ -131,7 +131,7 @@ void make_triangle(Random& r, Writer& w, bool on_left) {
   const IndexVar& other =
       w.vars[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(w.vars.size()) - 1))];
   if (&var == &other || var.lo != 0 || other.lo != 0 || (on_left && !other.on_left)) return;
-  if (r.percent(45)) {
+  if (r.percent(55)) {
     const std::int64_t shift = r.between(1, var.hi);
     switch (r.between(0, 3)) {
     case 0: var.range = fmt::format("{}+{}:{}", other.name, shift, w.bound(var.hi)); break;
@@ -153,7 +153,7 @@ void make_triangle(Random& r, Writer& w, bool on_left) {
 
 void add_reduction(Random& r, Writer& w, int count, std::int64_t limit) {
   for (int i = 0; i < count; ++i) {
-    const std::int64_t begin = r.percent(16) ? r.between(-2, 5) : 0;
+    const std::int64_t begin = r.percent(20) ? r.between(-2, 5) : 0;
     w.add_var(begin, begin + (r.percent(4) ? 0 : w.extent()), false);
   }
   w.shrink_to(limit);

@@ -75,7 +75,7 @@ void share_elements(Random& r, Writer& w, Left& left) {
   left.subscripts[d] = stride == 1 ? fmt::format("{}+{}", own.name, inner.name)
                                    : fmt::format("{}*{}+{}", stride, own.name, inner.name);
   left.extent[d] = stride * (own.hi - 1) + inner.hi;
-  if (r.percent(35)) w.extra.push_back(w.comparison(own));
+  if (r.percent(45)) w.extra.push_back(w.comparison(own));
 }
 
 }  // namespace
@@ -91,9 +91,9 @@ void write_assign(State& s, Random& r) {
 
 void write_reduce(State& s, Random& r) {
   Writer w(s, r);
-  Left left = new_left(s, r, w, -1, 400);
+  Left left = new_left(s, r, w, static_cast<int>(r.weighted({16, 34, 28, 15, 7})), 400);
   add_reduction(r, w, static_cast<int>(r.weighted({6, 64, 24, 6})));
-  if (r.percent(16)) make_triangle(r, w);
+  if (r.percent(20)) make_triangle(r, w);
   Class of = r.percent(6) ? Class::Bool : r.percent(70) ? Class::Float : Class::Integer;
   std::string value = w.expr(of, any_depth(r));
   const std::vector<std::size_t> reduced = positions(w, false);
@@ -103,13 +103,13 @@ void write_reduce(State& s, Random& r) {
     value = fmt::format("({}) {} {}", value, r.pick<const char*>({"+", "*", "-"}),
                         read_over(s, r, w, reduced, w.type_of_class(of)));
   }
-  if (!left.subscripts.empty() && r.percent(12)) share_elements(r, w, left);
+  if (r.percent(18)) share_elements(r, w, left);
   const bool accumulates = !s.is_helper && r.percent(7);
   const std::string op = reduction_operator(r, of, !accumulates);
   const bool maximum = op.substr(0, 3) == "max";
   if (of == Class::Float && (maximum || op.substr(0, 3) == "min") && r.percent(35))
     value = masked(r, w, value, maximum ? "-inf" : "inf");
-  if (of == Class::Integer && op[0] != '*' && r.percent(15)) value = as_unsigned(r, value);
+  if (of == Class::Integer && op[0] != '*' && r.percent(22)) value = as_unsigned(r, value);
   s.body.push_back(
       w.finish(w.left(left.tensor, left.subscripts), op, tame_factor(r, op, of, value)));
   declare(s, r, w, left, guess(of), true, accumulates ? 100 : 65);
@@ -117,7 +117,7 @@ void write_reduce(State& s, Random& r) {
 
 void write_contract(State& s, Random& r) {
   Writer w(s, r);
-  const Left left = new_left(s, r, w, static_cast<int>(r.weighted({6, 24, 44, 18, 8})), 1200);
+  Left left = new_left(s, r, w, static_cast<int>(r.weighted({6, 24, 44, 18, 8})), 1200);
   add_reduction(r, w, r.percent(80) ? 1 : 2, r.percent(15) ? 45000 : 16000);
   const Class of = r.percent(75) ? Class::Float : Class::Integer;
   const std::vector<std::size_t> outer = positions(w, true), inner = positions(w, false);
@@ -142,7 +142,8 @@ void write_contract(State& s, Random& r) {
   }
   std::string value = fmt::format("{}", fmt::join(reads, " * "));
   if (r.percent(10)) value += fmt::format(" * {}", w.literal(of));
-  if (r.percent(8)) make_triangle(r, w);
+  if (r.percent(12)) make_triangle(r, w);
+  if (r.percent(10)) share_elements(r, w, left);
   s.body.push_back(w.finish(w.left(left.tensor, left.subscripts), "+=!", value));
   declare(s, r, w, left, guess(of), true, 70);
 }
