@@ -41,6 +41,7 @@ std::string tame_factor(Random& r, const std::string& op, Class of, const std::s
 /// Some of the values replaced by the identity of the extremum, such as scores behind a causal
 /// mask; a row may have nothing else.
 std::string masked(Random& r, Writer& w, const std::string& value, const char* identity) {
+  if (w.vars.empty()) return value;
   const IndexVar& a =
       w.vars[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(w.vars.size()) - 1))];
   const IndexVar& b = w.vars.back();
