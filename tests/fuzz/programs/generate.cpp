@@ -22,9 +22,9 @@ Recipe pick_recipe(Random& r) {
       write_functions,  write_scatter,     write_gather,    write_copy,          write_staged,
       write_concat,     write_constant,    write_normalise, write_recurrence,    write_time_steps,
       write_nested_for, write_for_updates, write_call,      write_large_product, write_transpose,
-      write_chain,      write_reshape};
+      write_chain,      write_reshape,     write_replace};
   return kRecipes[r.weighted(
-      {22, 22, 16, 8, 14, 19, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6, 8, 4, 6, 6})];
+      {22, 22, 16, 8, 14, 19, 6, 6, 9, 7, 2, 3, 3, 3, 4, 3, 4, 6, 8, 4, 6, 6, 6})];
 }
 
 /// What the front end found out about the tensors replaces what the draft assumed.

@@ -29,6 +29,7 @@ void write_time_steps(State& s, Random& r);     ///< for t: the same tensors aga
 void write_nested_for(State& s, Random& r);     ///< for t, for u: a table from its neighbours
 void write_for_updates(State& s, Random& r);    ///< for t: statements over parts that depend on t
 void write_chain(State& s, Random& r);          ///< temporaries, each from the one before, moved
+void write_replace(State& s, Random& r);        ///< in place, from its own elements elsewhere
 void write_reshape(State& s, Random& r);        ///< rows from blocks and blocks from rows
 void write_call(State& s, Random& r);           ///< another def, written here too
 

@@ -81,6 +81,37 @@ void write_chain(State& s, Random& r) {
   }
 }
 
+void write_replace(State& s, Random& r) {
+  if (!s.may_have_params || s.is_helper) return write_update(s, r);
+  Writer w(s, r);
+  const Class of = r.percent(70) ? Class::Float : Class::Integer;
+  DType type = w.type_of_class(of);
+  if (type == DType::UInt64) type = DType::Int32;
+  std::vector<std::int64_t> extents = {w.extent()};
+  if (r.percent(50)) extents.push_back(std::min<std::int64_t>(w.extent(), 2000 / extents[0] + 1));
+  TensorInfo& info = w.new_param(type, extents);
+  info.is_output = true;
+  const std::string state = info.name, name = s.fresh("v");
+  w.hidden.insert({state, name});
+  Writer back(s, r);
+  back.hidden = w.hidden;
+  std::vector<std::string> at, again;
+  for (const std::int64_t extent : extents) {
+    at.push_back(w.add_var(0, extent, true).name);
+    again.push_back(back.add_var(0, extent, true).name);
+  }
+  std::string value = moved(r, state, at, extents);
+  if (r.percent(50)) value = fmt::format("{} + {}", value, moved(r, state, at, extents));
+  s.body.push_back(w.finish(access(name, at), "=", value));
+  value = access(name, again);
+  if (r.percent(35)) value = fmt::format("{} - {}", value, access(state, again));
+  if (r.percent(30)) value = fmt::format("{} + {}", value, back.expr(of, 0));
+  if (of == Class::Float && r.percent(50)) value = fmt::format("({}) * 0.5", value);
+  s.body.push_back(back.finish(access(state, again), "=", value));
+  declare(s, r, w, Left{name, at, std::vector<std::int64_t>(extents.size(), 0), extents},
+          of == Class::Float ? DType::Float32 : DType::Int32, false, 40);
+}
+
 void write_reshape(State& s, Random& r) {
   if (!s.may_have_params) return write_copy(s, r);
   Writer w(s, r);

@@ -143,12 +143,6 @@ Data make_data(const Case& experiment, const compiler::FrontEnd& front) {
   return data;
 }
 
-/// Bit-for-bit comparison makes sense.
-bool is_exact(const lang::TypedDef& def, const Data& data) {
-  return cases::computes_exactly(def, data.inputs, data.initial,
-                                 compiler::interpret_reference(def, data.inputs, data.initial));
-}
-
 struct Placed {
   std::vector<std::shared_ptr<PlacedTensor>> inputs, outputs;  ///< in place: one tensor in both
 
@@ -254,20 +248,39 @@ struct Compared {
   bool beside_a_step = false;
 };
 
-Compared compare(const compiler::FrontEnd& front, const Data& data,
-                 const std::vector<HostTensor>& results, compiler::Exactness exactness) {
-  compiler::Reference reference =
-      compiler::interpret_reference(front.specialised, data.inputs, data.initial);
-  compiler::Comparison comparison =
-      compiler::compare(front.specialised, reference, results, exactness);
-  if (comparison.ok) return {};
-  if (exactness == compiler::Exactness::Rounded) {
-    reference.shifted = compiler::interpret_shifted(front.specialised, data.inputs, data.initial);
-    comparison = compiler::compare(front.specialised, reference, results, exactness);
-    if (comparison.ok) return {std::nullopt, true};
+/// What the interpreter says about one set of data; each of its runs is made once.
+class Oracle {
+public:
+  Oracle(const Case& experiment, const compiler::FrontEnd& front, const Data& data)
+      : def_(front.specialised), data_(data),
+        reference_(compiler::interpret_reference(def_, data.inputs, data.initial)),
+        exact_(experiment.integer_inputs &&
+               cases::computes_exactly(def_, data.inputs, data.initial, reference_)) {}
+
+  bool exact() const { return exact_; }
+
+  Compared compare(const std::vector<HostTensor>& results) {
+    const auto exactness = exact_ ? compiler::Exactness::Exact : compiler::Exactness::Rounded;
+    compiler::Comparison comparison = compiler::compare(def_, reference_, results, exactness);
+    if (comparison.ok) return {};
+    if (!exact_) {
+      if (!shifted_) {
+        shifted_ = reference_;
+        shifted_->shifted = compiler::interpret_shifted(def_, data_.inputs, data_.initial);
+      }
+      comparison = compiler::compare(def_, *shifted_, results, exactness);
+      if (comparison.ok) return {std::nullopt, true};
+    }
+    return {Broken{"mismatch", comparison.message}, false};
   }
-  return {Broken{"mismatch", comparison.message}, false};
-}
+
+private:
+  const lang::TypedDef& def_;
+  const Data& data_;
+  compiler::Reference reference_;
+  std::optional<compiler::Reference> shifted_;
+  bool exact_;
+};
 
 std::string failure_text(const Failure& failure) {
   return failure.message.empty() ? "no reason given" : failure.message;
@@ -320,8 +333,7 @@ struct Reread {
 /// deterministic every bit must agree, else both must be right.
 std::optional<Broken> run_reread(const Case& experiment, const compiler::FrontEnd& front,
                                  const Reread& reread, const Target& target, const Data& data,
-                                 const std::vector<HostTensor>& direct,
-                                 compiler::Exactness exactness) {
+                                 const std::vector<HostTensor>& direct, Oracle& oracle) {
   const MappingOptions& options = experiment.options[static_cast<std::size_t>(reread.options)];
   const auto executor = load_reread(front, *reread.plan, options, target);
   if (!executor) return executor.error();
@@ -331,7 +343,7 @@ std::optional<Broken> run_reread(const Case& experiment, const compiler::FrontEn
   if (options.deterministic)
     return Broken{"texts run", "the tile program and kernels that were read from text give other "
                                "results than those that never were text"};
-  const Compared compared = compare(front, data, *results, exactness);
+  const Compared compared = oracle.compare(*results);
   if (compared.broken) return Broken{"texts run", compared.broken->message};
   return std::nullopt;
 }
@@ -339,8 +351,8 @@ std::optional<Broken> run_reread(const Case& experiment, const compiler::FrontEn
 Outcome run_options(Outcome outcome, const Case& experiment, const compiler::FrontEnd& front,
                     const Metadata& metadata, const Target& target, const Reread& reread) {
   const Data data = make_data(experiment, front);
-  outcome.exact = experiment.integer_inputs && is_exact(front.specialised, data);
-  const auto exactness = outcome.exact ? compiler::Exactness::Exact : compiler::Exactness::Rounded;
+  Oracle oracle(experiment, front, data);
+  outcome.exact = oracle.exact();
   CompileContext context;
   context.reproducer_dir = std::filesystem::temp_directory_path() / "fuzz_programs";
   for (std::size_t i = 0; i < experiment.options.size(); ++i) {
@@ -357,13 +369,13 @@ Outcome run_options(Outcome outcome, const Case& experiment, const compiler::Fro
     const auto results = run_guarded(experiment, front, *executor, data);
     if (!results)
       return failed(outcome, results.error().property, results.error().message, position);
-    const Compared compared = compare(front, data, *results, exactness);
+    const Compared compared = oracle.compare(*results);
     if (compared.broken)
       return failed(outcome, compared.broken->property, compared.broken->message, position);
     outcome.beside_a_step = outcome.beside_a_step || compared.beside_a_step;
     if (position == reread.options) {
       if (const auto problem =
-              run_reread(experiment, front, reread, target, data, *results, exactness))
+              run_reread(experiment, front, reread, target, data, *results, oracle))
         return failed(outcome, problem->property, problem->message, position);
       outcome.reread = true;
     }
