@@ -90,6 +90,11 @@ std::string Writer::literal(Class wanted) {
   return "0";
 }
 
+std::string Writer::wrapped(const std::string& value, const char* type) {
+  if (r.percent(40)) return fmt::format("{}({})", type, value);
+  return fmt::format("{}({} - {})", type, parenthesised(value), r.between(1, 6));
+}
+
 /// A value of the class whose spelling may be any primary or operator expression.
 std::string Writer::operand(Class wanted, int depth) {
   return parenthesised(expr(wanted, depth));
@@ -253,7 +258,7 @@ std::string Writer::integer_leaf() {
 }
 
 std::string Writer::integer_node(int depth) {
-  switch (r.weighted({40, 16, 10, 8, 4, 12, 6, 4, 4})) {
+  switch (r.weighted({40, 16, 14, 8, 4, 12, 6, 4, 4})) {
   case 0:
     return fmt::format("{} {} {}", operand(Class::Integer, depth),
                        r.pick<const char*>({"+", "-", "*"}), operand(Class::Integer, 0));
@@ -269,8 +274,9 @@ std::string Writer::integer_node(int depth) {
     const std::string a = expr(Class::Integer, depth), b = expr(Class::Integer, 0);
     if (r.percent(55)) return fmt::format("{}({}, {})", function, a, b);
     // Negative numbers become large ones. The wider type does not meet signed ones.
-    if (r.percent(30)) return fmt::format("int64({}(uint64({}), uint64({})))", function, a, b);
-    return fmt::format("{}(uint32({}), uint32({}))", function, a, b);
+    if (r.percent(30))
+      return fmt::format("int64({}({}, {}))", function, wrapped(a, "uint64"), wrapped(b, "uint64"));
+    return fmt::format("{}({}, {})", function, wrapped(a), wrapped(b));
   }
   case 3:
     return fmt::format("({} ? {} : {})", expr(Class::Bool, depth), expr(Class::Integer, depth),

@@ -128,16 +128,21 @@ void make_triangle(Random& r, Writer& w, bool on_left) {
   const std::vector<std::size_t> candidates = positions(w, on_left);
   if (candidates.empty() || w.vars.size() < 2) return;
   IndexVar& var = w.vars[candidates.back()];
-  const IndexVar& other =
-      w.vars[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(w.vars.size()) - 1))];
-  if (&var == &other || var.lo != 0 || other.lo != 0 || (on_left && !other.on_left)) return;
-  if (r.percent(55)) {
-    const std::int64_t shift = r.between(1, var.hi);
+  std::vector<const IndexVar*> others;
+  for (const IndexVar& other : w.vars) {
+    if (&other != &var && other.lo == 0 && other.hi > 0 && (other.on_left || !on_left))
+      others.push_back(&other);
+  }
+  if (var.lo != 0 || var.hi < 1 || others.empty()) return;
+  const IndexVar& other = *r.pick(others);
+  if (r.percent(60)) {
+    // So that the last values of the other one leave nothing, or less.
+    const std::int64_t shift = r.between(std::max<std::int64_t>(1, var.hi - other.hi + 2), var.hi);
+    const std::int64_t slope =
+        r.percent(50) ? r.between(1, 3) : var.hi / std::max<std::int64_t>(other.hi - 1, 1) + 1;
     switch (r.between(0, 3)) {
     case 0: var.range = fmt::format("{}+{}:{}", other.name, shift, w.bound(var.hi)); break;
-    case 1:
-      var.range = fmt::format("0:{}-{}*{}", w.bound(var.hi), r.between(1, 3), other.name);
-      break;
+    case 1: var.range = fmt::format("0:{}-{}*{}", w.bound(var.hi), slope, other.name); break;
     case 2: var.range = fmt::format("max({}-{}, 0):{}", other.name, shift, w.bound(var.hi)); break;
     default:
       var.range = fmt::format("{0}:min({0}+{1}, {2})", other.name, shift, w.bound(var.hi - 1));

@@ -53,12 +53,6 @@ std::string masked(Random& r, Writer& w, const std::string& value, const char* i
                      other, value, identity);
 }
 
-/// Values that wrap to large ones: the sign must not come back.
-std::string as_unsigned(Random& r, const std::string& value) {
-  return fmt::format("{}({})", r.pick<const char*>({"uint32", "uint32", "uint64", "uint16"}),
-                     value);
-}
-
 /// Several points reach one element when a left subscript adds indices, as in a transposed
 /// convolution; perhaps not all of them take part.
 void share_elements(Random& r, Writer& w, Left& left) {
@@ -94,7 +88,7 @@ void write_reduce(State& s, Random& r) {
   Writer w(s, r);
   Left left = new_left(s, r, w, static_cast<int>(r.weighted({16, 34, 28, 15, 7})), 400);
   add_reduction(r, w, static_cast<int>(r.weighted({6, 64, 24, 6})));
-  if (r.percent(20)) make_triangle(r, w);
+  if (r.percent(24)) make_triangle(r, w);
   Class of = r.percent(6) ? Class::Bool : r.percent(70) ? Class::Float : Class::Integer;
   std::string value = w.expr(of, any_depth(r));
   const std::vector<std::size_t> reduced = positions(w, false);
@@ -110,7 +104,7 @@ void write_reduce(State& s, Random& r) {
   const bool maximum = op.substr(0, 3) == "max";
   if (of == Class::Float && (maximum || op.substr(0, 3) == "min") && r.percent(35))
     value = masked(r, w, value, maximum ? "-inf" : "inf");
-  if (of == Class::Integer && op[0] != '*' && r.percent(22)) value = as_unsigned(r, value);
+  if (of == Class::Integer && op[0] != '*' && r.percent(22)) value = w.wrapped(value);
   s.body.push_back(
       w.finish(w.left(left.tensor, left.subscripts), op, tame_factor(r, op, of, value)));
   declare(s, r, w, left, guess(of), true, accumulates ? 100 : 65);
@@ -143,7 +137,7 @@ void write_contract(State& s, Random& r) {
   }
   std::string value = fmt::format("{}", fmt::join(reads, " * "));
   if (r.percent(10)) value += fmt::format(" * {}", w.literal(of));
-  if (r.percent(12)) make_triangle(r, w);
+  if (r.percent(16)) make_triangle(r, w);
   if (r.percent(10)) share_elements(r, w, left);
   s.body.push_back(w.finish(w.left(left.tensor, left.subscripts), "+=!", value));
   declare(s, r, w, left, guess(of), true, 70);

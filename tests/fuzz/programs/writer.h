@@ -61,6 +61,9 @@ public:
   // ---- expressions (expressions.cpp) ----
   std::string expr(Class wanted, int depth);
   std::string literal(Class wanted);
+  /// The integer as an unsigned one: what is negative becomes large, and its sign must not come
+  /// back.
+  std::string wrapped(const std::string& value, const char* type = "uint32");
   /// A call of any builtin function that gives a number.
   std::string builtin(int depth);
 
