@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <array>
 #include <cstdlib>
+#include <span>
 
 #include "errors.h"
 
@@ -14,6 +16,8 @@ namespace tc::python {
 namespace {
 
 constexpr std::size_t kScratchAlignment = 64;
+/// Outputs of a call that need no heap.
+constexpr std::size_t kFew = 8;
 
 struct FreeAligned {
   void operator()(void* memory) const { std::free(memory); }
@@ -59,11 +63,11 @@ nb::object shape_tuple(const std::vector<std::int64_t>& shape) {
 nb::object exchanged(const ExchangeApi& api, DLTensor& prototype, DLTensor& tensor) {
   DLManagedTensorVersioned* managed = nullptr;
   if (api.allocate(&prototype, &managed, nullptr, set_error) != 0) raise_python();
+  tensor = prototype;
+  tensor.data = address_of(managed->dl_tensor);
   void* object = nullptr;
   if (api.import_managed(managed, &object) != 0) raise_python();
-  nb::object result = nb::steal(static_cast<PyObject*>(object));
-  if (api.view(result.ptr(), &tensor) != 0) raise_python();
-  return result;
+  return nb::steal(static_cast<PyObject*>(object));
 }
 
 }  // namespace
@@ -71,13 +75,15 @@ nb::object exchanged(const ExchangeApi& api, DLTensor& prototype, DLTensor& tens
 Entry::Entry(Executor executor, const Call& call, const Metadata& metadata)
     : executor_(std::move(executor)), consts_(metadata.consts), sizes_(metadata.sizes),
       framework_(call.framework), device_(call.device), gpu_(call.device.device_type == kDLCUDA),
-      aliases_(call.gives_outputs), needs_status_(executor_.options().bounds == Bounds::Error) {
+      aliases_(call.gives_outputs), needs_values_(false),
+      needs_status_(executor_.options().bounds == Bounds::Error) {
   const auto words = call.signature.words();
   signature.assign(words.begin(), words.end());
   const auto& roles = executor_.output_roles();
   for (std::size_t i = 0; i < roles.size(); ++i) {
     const TensorMeta& meta = executor_.output_metadata()[i];
     aliases_ = aliases_ || roles[i].in_place_of >= 0;
+    needs_values_ = needs_values_ || roles[i].needs_initial;
     FreshOutput output;
     output.type = std::string(name(meta.type));
     output.shape = meta.sizes;
@@ -210,7 +216,7 @@ void Entry::reject_missing_values(Call& call) const {
   }
 }
 
-void Entry::run_kernels(Call& call, std::vector<DLTensor>& outputs, void* scratch, void* stream,
+void Entry::run_kernels(Call& call, std::span<const DLTensor> outputs, void* scratch, void* stream,
                         Checks checks) {
   std::optional<Failure> failure;
   if (checks == Checks::All || (aliases_ && !call.unchecked)) {
@@ -222,27 +228,35 @@ void Entry::run_kernels(Call& call, std::vector<DLTensor>& outputs, void* scratc
     const nb::gil_scoped_release released;
     failure = executor_.run(inputs, results, stream, scratch);
   } else {
-    std::vector<void*> pointers;
-    pointers.reserve(call.inputs() + outputs.size() + 1);
+    const std::size_t count = call.inputs() + outputs.size() + 1;
+    std::array<void*, 2 * kFew + 1> few;
+    std::vector<void*> many(count > few.size() ? count : 0);
+    void** pointers = many.empty() ? few.data() : many.data();
     for (std::size_t i = 0; i < call.inputs(); ++i)
-      pointers.push_back(address_of(call.input(i).tensor));
-    for (const DLTensor& output : outputs)
-      pointers.push_back(address_of(output));
-    pointers.push_back(scratch);
+      pointers[i] = address_of(call.input(i).tensor);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      pointers[call.inputs() + i] = address_of(outputs[i]);
+    pointers[count - 1] = scratch;
     const nb::gil_scoped_release released;
-    failure = executor_.run_unchecked(pointers, stream, device_.device_id);
+    failure = executor_.run_unchecked({pointers, count}, stream, device_.device_id);
   }
   if (failure) raise_failure(*failure, call.interface.text);
 }
 
 nb::object Entry::run(Call& call, Checks checks) {
-  reject_missing_values(call);
+  if (needs_values_) reject_missing_values(call);
   std::vector<nb::object> kept;
   if (gpu_) numbers_to_device(call, kept);
-  std::vector<DLTensor> tensors(fresh_.size());
-  std::vector<nb::object> objects(fresh_.size());
-  for (std::size_t i = 0; i < fresh_.size(); ++i) {
-    objects[i] = adopt_output(i, call, tensors[i]);
+  const std::size_t count = fresh_.size();
+  std::array<DLTensor, kFew> few_tensors;
+  std::array<nb::object, kFew> few_objects;
+  std::vector<DLTensor> many_tensors(count > kFew ? count : 0);
+  std::vector<nb::object> many_objects(count > kFew ? count : 0);
+  const std::span<DLTensor> tensors(count > kFew ? many_tensors.data() : few_tensors.data(), count);
+  const std::span<nb::object> objects(count > kFew ? many_objects.data() : few_objects.data(),
+                                      count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (aliases_ || call.gives_outputs) objects[i] = adopt_output(i, call, tensors[i]);
     if (!objects[i].is_valid()) objects[i] = make_output(i, call, tensors[i]);
   }
   void* scratch = scratch_for(call, kept);
@@ -256,14 +270,14 @@ nb::object Entry::run(Call& call, Checks checks) {
     }
   }
   if (framework_->immutable) {
-    for (std::size_t i = 0; i < objects.size(); ++i)
-      objects[i] = frameworks().attr("finish")(framework_->name, objects[i]);
+    for (nb::object& object : objects)
+      object = frameworks().attr("finish")(framework_->name, object);
   }
-  if (objects.size() == 1) return objects[0];
-  nb::list list;
-  for (nb::object& object : objects)
-    list.append(object);
-  return nb::steal(PySequence_Tuple(list.ptr()));
+  if (count == 1) return std::move(objects[0]);
+  nb::object results = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (std::size_t i = 0; i < count; ++i)
+    PyTuple_SetItem(results.ptr(), static_cast<Py_ssize_t>(i), objects[i].release().ptr());
+  return results;
 }
 
 std::optional<std::string> Entry::check() {

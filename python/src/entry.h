@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ private:
   nanobind::object adopt_output(std::size_t index, Call& call, DLTensor& tensor);
   void numbers_to_device(Call& call, std::vector<nanobind::object>& kept);
   void* scratch_for(Call& call, std::vector<nanobind::object>& kept);
-  void run_kernels(Call& call, std::vector<DLTensor>& outputs, void* scratch, void* stream,
+  void run_kernels(Call& call, std::span<const DLTensor> outputs, void* scratch, void* stream,
                    Checks checks);
   void* stream_of(const Call& call) const;
   void reject_missing_values(Call& call) const;
@@ -60,6 +61,7 @@ private:
   DLDevice device_;
   bool gpu_;
   bool aliases_;       ///< an output may share memory with an input: runs are checked
+  bool needs_values_;  ///< an output is accumulated onto what the caller gives
   bool needs_status_;  ///< bounds=error
   std::vector<FreshOutput> fresh_;
   nanobind::object last_scratch_;

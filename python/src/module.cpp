@@ -127,6 +127,23 @@ std::string target_facts(const Session& session, const std::string& target) {
   return value_or_raise(find_target(target, session.context), {}).target.to_string();
 }
 
+/// Calls without a conversion of arguments: Python's own tuple and dictionary.
+PyObject* call_operation(PyObject* self, PyObject* args, PyObject* kwargs) {
+  try {
+    return nb::inst_ptr<Operation>(self)->call(args, kwargs, false).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyType_Slot operation_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_operation)},
+                                 {0, nullptr}};
+
 }  // namespace
 
 NB_MODULE(_tc, m) {
@@ -162,12 +179,10 @@ NB_MODULE(_tc, m) {
            })
       .def("check", &Entry::check);
 
-  nb::class_<Operation>(m, "Operation")
+  nb::class_<Operation>(m, "Operation", nb::type_slots(operation_slots))
       .def(nb::init<std::shared_ptr<const Session>, std::shared_ptr<const Interface>, std::string,
                     nb::object>(),
            "session"_a, "interface"_a, "options"_a, "hooks"_a)
-      .def("__call__", [](Operation& self, const nb::args& args,
-                          const nb::kwargs& kwargs) { return self.call(args, kwargs, false); })
       .def("call_plain", [](Operation& self, const nb::args& args,
                             const nb::kwargs& kwargs) { return self.call(args, kwargs, true); })
       .def("compile", [](Operation& self, const nb::args& args,

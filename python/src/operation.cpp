@@ -95,7 +95,9 @@ nb::object Operation::call(nb::handle args, nb::handle kwargs, bool plain) {
   if (!call.read()) {
     if (plain) raise_python();
     PyErr_Clear();
-    return hooks_.attr("dispatch")(*args, **nb::borrow<nb::dict>(kwargs));
+    nb::dict keywords;
+    if (kwargs.is_valid()) keywords = nb::borrow<nb::dict>(kwargs);
+    return hooks_.attr("dispatch")(*args, **keywords);
   }
   return find(call).run(call, Entry::Checks::Needed);
 }

@@ -86,7 +86,7 @@ class Operator:
             factory, fixed = (lambda *_, chosen=fixed: chosen), MappingOptions()
         hooks = Hooks(self, program, factory)
         self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), hooks)
-        self._call = self._operation.__call__
+        self._call = self._operation
         self._traced: Any = None
         self.__name__ = interface.name
         self.__doc__ = interface.text
