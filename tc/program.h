@@ -41,6 +41,17 @@ Result<std::vector<DefInfo>, Failure> describe(std::string_view text);
 Result<std::vector<TensorMeta>, Failure> infer_outputs(std::string_view text, std::string_view def,
                                                        const Metadata& metadata);
 
+/// A def rewritten for a batch: the tensor parameters marked in `inputs` have one more dimension in
+/// front, and every result that depends on one has too.
+struct BatchedDef {
+  std::string text;
+  std::vector<bool> results;  ///< by return position
+};
+/// A failure of kind Argument says why a def cannot be batched: it calls another def, or updates a
+/// parameter without the mark with values of a batch.
+Result<BatchedDef, Failure> batch(std::string_view text, std::string_view def,
+                                  const std::vector<bool>& inputs);
+
 /// `file:line:col: error: ...` as the command line prints it.
 std::string render(std::string_view text, const Diagnostic& diagnostic);
 

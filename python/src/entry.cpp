@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <span>
@@ -50,6 +51,24 @@ nb::object numpy_empty() {
 void set_error(void*, const char* kind, const char* message) {
   const nb::gil_scoped_acquire gil;
   PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
+}
+
+Reach reach_of(const TensorMeta& meta) {
+  const std::int64_t element = std::max(1, bits(meta.type) / 8);
+  Reach reach{0, element};
+  for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
+    if (meta.sizes[d] == 0) return {0, 0};
+    const std::int64_t span = (meta.sizes[d] - 1) * meta.strides[d] * element;
+    (span < 0 ? reach.low : reach.high) += span;
+  }
+  return reach;
+}
+
+bool overlap(const DLTensor& a, Reach a_reach, const DLTensor& b, Reach b_reach) {
+  const auto* first = static_cast<const char*>(address_of(a));
+  const auto* second = static_cast<const char*>(address_of(b));
+  return a_reach.low != a_reach.high && b_reach.low != b_reach.high &&
+         first + a_reach.low < second + b_reach.high && second + b_reach.low < first + a_reach.high;
 }
 
 nb::object shape_tuple(const std::vector<std::int64_t>& shape) {
@@ -102,6 +121,10 @@ Entry::Entry(Executor executor, const Call& call, const Metadata& metadata)
     }
     fresh_.push_back(std::move(output));
   }
+  for (const TensorMeta& meta : executor_.input_metadata())
+    input_reach_.push_back(reach_of(meta));
+  for (const TensorMeta& meta : executor_.output_metadata())
+    output_reach_.push_back(reach_of(meta));
   // Only now do the vectors stay where they are.
   for (FreshOutput& output : fresh_)
     output.prototype.shape = output.shape.data();
@@ -216,10 +239,33 @@ void Entry::reject_missing_values(Call& call) const {
   }
 }
 
+void Entry::reject_shared_memory(Call& call, std::span<const DLTensor> outputs) const {
+  const auto& roles = executor_.output_roles();
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    for (std::size_t i = 0; i < call.inputs(); ++i) {
+      const DLTensor& input = call.input(i).tensor;
+      const bool same = static_cast<int>(i) == roles[o].in_place_of;
+      if (same ? address_of(input) == address_of(outputs[o])
+               : !overlap(outputs[o], output_reach_[o], input, input_reach_[i]))
+        continue;
+      raise_argument(call.interface.output_texts[o] +
+                     (same ? " is updated in place: it must be the memory of input '"
+                           : " shares memory with input '") +
+                     executor_.input_names()[i] + "'" +
+                     (same ? "" : "; give it memory of its own"));
+    }
+    for (std::size_t other = 0; other < o; ++other) {
+      if (overlap(outputs[o], output_reach_[o], outputs[other], output_reach_[other]))
+        raise_argument(call.interface.output_texts[o] + " shares memory with output '" +
+                       roles[other].name + "'; give it memory of its own");
+    }
+  }
+}
+
 void Entry::run_kernels(Call& call, std::span<const DLTensor> outputs, void* scratch, void* stream,
                         Checks checks) {
   std::optional<Failure> failure;
-  if (checks == Checks::All || (aliases_ && !call.unchecked)) {
+  if (checks == Checks::All) {
     std::vector<const DLTensor*> inputs, results;
     for (std::size_t i = 0; i < call.inputs(); ++i)
       inputs.push_back(&call.input(i).tensor);
@@ -259,6 +305,7 @@ nb::object Entry::run(Call& call, Checks checks) {
     if (aliases_ || call.gives_outputs) objects[i] = adopt_output(i, call, tensors[i]);
     if (!objects[i].is_valid()) objects[i] = make_output(i, call, tensors[i]);
   }
+  if (aliases_ && !call.unchecked && checks == Checks::Needed) reject_shared_memory(call, tensors);
   void* scratch = scratch_for(call, kept);
   void* stream = stream_of(call);
   run_kernels(call, tensors, scratch, stream, checks);

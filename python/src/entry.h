@@ -24,6 +24,11 @@ struct FreshOutput {
   nanobind::object python_shape, storage_type, view_type;  ///< NumPy: view_type is None or differs
 };
 
+/// Bytes that the elements of a tensor touch, from the address of element (0, ..., 0): [low, high).
+struct Reach {
+  std::ptrdiff_t low = 0, high = 0;
+};
+
 class Entry {
 public:
   /// What a run looks at first: memory that outputs may share, or every tensor.
@@ -53,6 +58,7 @@ private:
                    Checks checks);
   void* stream_of(const Call& call) const;
   void reject_missing_values(Call& call) const;
+  void reject_shared_memory(Call& call, std::span<const DLTensor> outputs) const;
 
   Executor executor_;
   std::map<std::string, ConstValue> consts_;
@@ -60,10 +66,11 @@ private:
   const Framework* framework_;
   DLDevice device_;
   bool gpu_;
-  bool aliases_;       ///< an output may share memory with an input: runs are checked
+  bool aliases_;       ///< an output may share memory with an input
   bool needs_values_;  ///< an output is accumulated onto what the caller gives
   bool needs_status_;  ///< bounds=error
   std::vector<FreshOutput> fresh_;
+  std::vector<Reach> input_reach_, output_reach_;
   nanobind::object last_scratch_;
   void* last_stream_ = nullptr;
   void* last_address_ = nullptr;

@@ -47,6 +47,15 @@ std::vector<std::shared_ptr<const Interface>> describe_text(const std::string& t
   return result;
 }
 
+nb::tuple batch_text(const std::string& text, const std::string& def,
+                     const std::vector<bool>& inputs) {
+  const BatchedDef made = value_or_raise(batch(text, def, inputs), text);
+  nb::list results;
+  for (const bool batched : made.results)
+    results.append(batched);
+  return nb::make_tuple(made.text, nb::tuple(results));
+}
+
 nb::list metadata_list(const std::vector<TensorMeta>& metas) {
   nb::list result;
   for (const TensorMeta& meta : metas) {
@@ -151,6 +160,7 @@ NB_MODULE(_tc, m) {
   nb::set_leak_warnings(false);
   m.def("version", [] { return version(); });
   m.def("describe", describe_text, "text"_a);
+  m.def("batch", batch_text, "text"_a, "name"_a, "inputs"_a);
   m.def("option_fields", option_fields);
   m.def("complete_options", complete_options, "text"_a, "target"_a);
 

@@ -84,10 +84,11 @@ class Operator:
         if fixed._changes and fixed._base != "default":
             # A named set differs between targets, so that changes to it wait for the target of a call.
             factory, fixed = (lambda *_, chosen=fixed: chosen), MappingOptions()
-        hooks = Hooks(self, program, factory)
-        self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), hooks)
+        self._hooks = Hooks(self, program, factory)
+        self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), self._hooks)
         self._call = self._operation
         self._traced: Any = None
+        self._batches: dict[tuple[bool, ...], Any] = {}
         self.__name__ = interface.name
         self.__doc__ = interface.text
         if _frameworks.loaded("torch"):
@@ -106,6 +107,18 @@ class Operator:
         from . import _torch
 
         return _torch.call_operator(self, args, kwargs)
+
+    def _batched(self, marks: tuple[bool, ...]) -> "tuple[Operator, tuple[bool, ...]] | None":
+        """This def with a batch index in front of the marked tensors, and which results have it; None if it cannot be rewritten."""
+        if marks not in self._batches:
+            try:
+                text, results = _tc.batch(self._interface.text, self.name, list(marks))
+            except ArgumentError:
+                self._batches[marks] = None
+            else:
+                operator = Operator(_tc.describe(text)[0], self._options, self._hooks._program(), self._session)
+                self._batches[marks] = operator, results
+        return self._batches[marks]
 
     def compile(self, *args: Any, **kwargs: Any) -> Executor:
         """The executor that serves these arguments."""

@@ -40,8 +40,11 @@ def install() -> None:
 class Traced:
     """A def as a custom operator: tensors and const values in, fresh outputs out; what is updated in place is declared as mutated."""
 
-    def __init__(self, interface: _tc.Interface, operation: _tc.Operation):
-        self.operation = operation
+    def __init__(self, operator: "_operator.Operator"):
+        interface = operator._interface
+        # PyTorch keeps an operator for as long as the process lives, and with it what its functions refer to.
+        self.operator = operator
+        self.operation = operator._operation
         self.name = interface.name
         self.parameters = interface.parameters
         self.results = interface.results
@@ -54,6 +57,7 @@ class Traced:
         self.qualified_name = f"{_NAMESPACE}::{interface.name}_{identity}_{next(_counter)}"
         self.op = torch.library.custom_op(self.qualified_name, self._run, mutates_args=self._mutated(), schema=self._schema())
         self.op.register_fake(self._fake)
+        self.op.register_vmap(self._vmap)
 
     def _mutated(self) -> list[str]:
         places = {place for _, _, place, _, _ in self.results if place >= 0}
@@ -77,7 +81,7 @@ class Traced:
         return flat[:count], {size: value for size, value in zip(self.sizes, flat[count:]) if value is not None}
 
     def _pick_fresh(self, outputs: Any) -> Any:
-        if len(self.results) == 1:
+        if not isinstance(outputs, (tuple, list)):
             outputs = (outputs,)
         fresh = tuple(outputs[i] for i in self.fresh)
         return fresh[0] if len(fresh) == 1 else (fresh or None)
@@ -96,8 +100,25 @@ class Traced:
             device = argument.device
             described.append((_type_name(argument.dtype), tuple(int(size) for size in argument.shape)))
         shapes = self.operation.infer(described, values)
-        return self._pick_fresh([torch.empty(shape, dtype=_DTYPES[kind], device=device) for kind, shape in shapes]
-                                if len(shapes) > 1 else torch.empty(shapes[0][1], dtype=_DTYPES[shapes[0][0]], device=device))
+        return self._pick_fresh([torch.empty(shape, dtype=_DTYPES[kind], device=device) for kind, shape in shapes])
+
+
+    def _vmap(self, info: Any, in_dims: tuple, *flat: Any) -> Any:
+        """The def with a batch index, or one element after the other where a def cannot be rewritten."""
+        flat = tuple(entry if dim is None else entry.movedim(dim, 0) for entry, dim in zip(flat, in_dims))
+        marks = tuple(in_dims[i] is not None for i in self.tensor_positions)
+        batched = self.operator._batched(marks)
+        if batched is not None:
+            operator, results = batched
+            return operator._traced.op(*flat), self._pick_fresh([0 if result else None for result in results])
+        if any(mark is False for mark, i in zip(marks, self.tensor_positions) if f"in_{self.parameters[i][0]}" in self._mutated()):
+            raise ArgumentError(f"'{self.name}' updates a tensor in place that has no batch dimension")
+        rows = [self.op(*(entry if dim is None else entry[row] for entry, dim in zip(flat, in_dims))) for row in range(info.batch_size)]
+        if not self.fresh:
+            return None, None
+        if len(self.fresh) == 1:
+            return torch.stack(rows), 0
+        return tuple(torch.stack(column) for column in zip(*rows)), tuple(0 for _ in self.fresh)
 
 
 def _type_name(dtype: torch.dtype) -> str:
@@ -107,7 +128,7 @@ def _type_name(dtype: torch.dtype) -> str:
 
 
 def register(operator: "_operator.Operator") -> None:
-    operator._traced = Traced(operator._interface, operator._operation)
+    operator._traced = Traced(operator)
 
 
 def call_operator(operator: "_operator.Operator", args: tuple, kwargs: dict) -> Any:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tc::describe and tc::infer_outputs: the front end for callers that build interfaces from texts.
+#include <algorithm>
 #include <exception>
 
 #include "tc/compiler/pipeline.h"
+#include "tc/lang/batch.h"
 #include "tc/lang/parser.h"
 #include "tc/lang/print_ast.h"
 #include "tc/lang/sema.h"
@@ -82,6 +84,32 @@ Result<std::vector<TensorMeta>, Failure> infer_outputs(std::string_view text, st
     Result<compiler::FrontEnd, Failure> front = compiler::front_end(source, def, metadata);
     if (!front) return front.error();
     return front->outputs;
+  });
+}
+
+Result<BatchedDef, Failure> batch(std::string_view text, std::string_view def,
+                                  const std::vector<bool>& inputs) {
+  return guarded([&]() -> Result<BatchedDef, Failure> {
+    const SourceBuffer source(kSourceName, std::string(text));
+    DiagnosticSink sink;
+    const lang::ast::Program program = lang::parse(source, sink);
+    if (!sink.has_errors()) lang::analyse_all(program, sink);
+    if (sink.has_errors()) return compiler::program_failure(source, sink.sorted());
+    const Result<std::string, Failure> name = compiler::choose_def(program, def);
+    if (!name) return name.error();
+    for (const lang::ast::Def& candidate : program.defs) {
+      if (candidate.name.name != *name) continue;
+      const auto tensors =
+          std::count_if(candidate.params.begin(), candidate.params.end(),
+                        [](const lang::ast::Param& param) { return !param.is_const; });
+      if (inputs.size() != static_cast<std::size_t>(tensors))
+        return compiler::argument_failure("one mark per tensor parameter is expected");
+      std::string reason;
+      const std::optional<lang::Batched> made = lang::batch(candidate, inputs, reason);
+      if (!made) return compiler::argument_failure(reason);
+      return BatchedDef{lang::format(made->program), made->results};
+    }
+    unreachable("a chosen def is not in its text");
   });
 }
 

@@ -1,4 +1,5 @@
 set(TC_LANG_SYNTAX_SOURCES
+  batch.cpp
   builtins.cpp
   dump_ast.cpp
   equal_ast.cpp
