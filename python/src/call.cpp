@@ -38,8 +38,10 @@ Interface::Interface(std::string program, DefInfo info)
     parameter_names.push_back(nb::steal(PyUnicode_InternFromString(parameter.name.c_str())));
     parameter_texts.push_back("argument '" + parameter.name + "' of '" + def.name + "'");
   }
-  for (const ResultInfo& result : def.results)
+  for (const ResultInfo& result : def.results) {
+    in_place = in_place || result.in_place_of >= 0;
     output_texts.push_back("output '" + result.name + "' of '" + def.name + "'");
+  }
 }
 
 std::size_t Interface::tensors() const {
@@ -149,6 +151,10 @@ bool Call::read() {
   std::size_t position = 0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].is_const) {
+      if (reader_of(slots()[i]).kind == TypeReader::Kind::Wrapped) {
+        PyErr_SetString(PyExc_TypeError, "a value that is not known while a program is traced");
+        return false;
+      }
       read_const(i);
       continue;
     }
@@ -198,7 +204,7 @@ void Call::read_const(std::size_t parameter) {
     value.integer = *static_cast<std::int64_t*>(number.tensor.data);
     signature.add(static_cast<std::uint64_t>(value.integer));
   }
-  consts_.emplace_back(info.name, value);
+  consts_.emplace_back(&info.name, value);
 }
 
 void Call::pack(const View& view) {
@@ -256,7 +262,7 @@ Metadata Call::metadata() const {
       metadata.outputs.back() = meta_of(output_views_[i], interface.output_texts[i]);
   }
   for (const auto& [name, value] : consts_)
-    metadata.consts[name] = value;
+    metadata.consts[*name] = value;
   for (const auto& [name, value] : sizes_)
     metadata.sizes[name] = value;
   if (device.device_type == kDLCUDA)

@@ -25,6 +25,7 @@ struct Interface {
   std::vector<nanobind::object> parameter_names;  ///< interned
   std::vector<std::string> parameter_texts;       ///< "argument 'A' of 'matmul'"
   std::vector<std::string> output_texts;
+  bool in_place = false;  ///< a parameter is returned
 
   Interface(std::string text, DefInfo def);
   std::size_t tensors() const;  ///< parameters that are tensors
@@ -109,7 +110,7 @@ private:
   View* views_ = few_views_.data();
   std::vector<nanobind::object> outputs_;  ///< by result; None where the caller gives none
   std::unique_ptr<View[]> output_views_;
-  std::vector<std::pair<std::string, ConstValue>> consts_;
+  std::vector<std::pair<const std::string*, ConstValue>> consts_;
   std::vector<std::pair<std::string, std::int64_t>> sizes_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <span>
@@ -54,6 +55,7 @@ private:
   nanobind::object adopt_output(std::size_t index, Call& call, DLTensor& tensor);
   void numbers_to_device(Call& call, std::vector<nanobind::object>& kept);
   void* scratch_for(Call& call, std::vector<nanobind::object>& kept);
+  std::optional<Failure> run_pointers(std::span<void* const> pointers, void* stream);
   void run_kernels(Call& call, std::span<const DLTensor> outputs, void* scratch, void* stream,
                    Checks checks);
   void* stream_of(const Call& call) const;
@@ -66,7 +68,10 @@ private:
   const Framework* framework_;
   DLDevice device_;
   bool gpu_;
-  bool aliases_;       ///< an output may share memory with an input
+  bool aliases_;  ///< an output may share memory with an input
+  /// Runs so far that were timed, and the shortest: work does not depend on data.
+  int timed_runs_ = 0;
+  std::chrono::steady_clock::duration shortest_run_ = std::chrono::steady_clock::duration::max();
   bool needs_values_;  ///< an output is accumulated onto what the caller gives
   bool needs_status_;  ///< bounds=error
   std::vector<FreshOutput> fresh_;

@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "operation.h"
+#include "xla_call.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -136,6 +137,15 @@ std::string target_facts(const Session& session, const std::string& target) {
   return value_or_raise(find_target(target, session.context), {}).target.to_string();
 }
 
+void compile_xla(std::int64_t call, const std::string& platform, const std::string& text) {
+  Result<Executor, Failure> executor = Failure{};
+  {
+    const nb::gil_scoped_release released;
+    executor = compile_xla_call(call, platform == "cpu" ? TargetKind::Cpu : TargetKind::Cuda);
+  }
+  value_or_raise(std::move(executor), text);
+}
+
 /// Calls without a conversion of arguments: Python's own tuple and dictionary.
 PyObject* call_operation(PyObject* self, PyObject* args, PyObject* kwargs) {
   try {
@@ -162,6 +172,13 @@ NB_MODULE(_tc, m) {
   m.def("describe", describe_text, "text"_a);
   m.def("batch", batch_text, "text"_a, "name"_a, "inputs"_a);
   m.def("option_fields", option_fields);
+  m.def("xla_handlers", [] {
+    // PyCapsules named as XLA expects them.
+    return nb::make_tuple(
+        nb::steal(PyCapsule_New(xla_cpu_handler(), "xla._CUSTOM_CALL_TARGET", nullptr)),
+        nb::steal(PyCapsule_New(xla_cuda_handler(), "xla._CUSTOM_CALL_TARGET", nullptr)));
+  });
+  m.def("compile_xla", compile_xla, "call"_a, "platform"_a, "text"_a);
   m.def("complete_options", complete_options, "text"_a, "target"_a);
 
   nb::class_<Session>(m, "Session");
@@ -199,6 +216,8 @@ NB_MODULE(_tc, m) {
                          const nb::kwargs& kwargs) { return self.compile(args, kwargs); })
       .def("run", [](Operation& self, Entry& kernel, const nb::args& args,
                      const nb::kwargs& kwargs) { return self.call_compiled(kernel, args, kwargs); })
+      .def("register_xla", &Operation::register_xla, "inputs"_a, "values"_a, "cpu_options"_a,
+           "cuda_options"_a)
       .def("infer", &Operation::infer, "inputs"_a, "values"_a);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "xla_call.h"
 
 namespace nb = nanobind;
 
@@ -95,11 +96,18 @@ nb::object Operation::call(nb::handle args, nb::handle kwargs, bool plain) {
   if (!call.read()) {
     if (plain) raise_python();
     PyErr_Clear();
-    nb::dict keywords;
-    if (kwargs.is_valid()) keywords = nb::borrow<nb::dict>(kwargs);
-    return hooks_.attr("dispatch")(*args, **keywords);
+    return dispatch(args, kwargs);
   }
+  if (!plain && call.framework != nullptr && call.framework->immutable && !call.gives_outputs &&
+      (interface_->in_place || call.device.device_type != kDLCPU))
+    return dispatch(args, kwargs);
   return find(call).run(call, Entry::Checks::Needed);
+}
+
+nb::object Operation::dispatch(nb::handle args, nb::handle kwargs) const {
+  nb::dict keywords;
+  if (kwargs.is_valid()) keywords = nb::borrow<nb::dict>(kwargs);
+  return hooks_.attr("dispatch")(*args, **keywords);
 }
 
 std::shared_ptr<Entry> Operation::compile(nb::handle args, nb::handle kwargs) {
@@ -121,7 +129,7 @@ nb::object Operation::call_compiled(Entry& entry, nb::handle args, nb::handle kw
   return entry.run(call, Entry::Checks::Needed);
 }
 
-nb::list Operation::infer(nb::list inputs, nb::dict values) const {
+Metadata Operation::described(nb::list inputs, nb::dict values) const {
   Metadata metadata;
   for (nb::handle item : inputs) {
     const auto pair = nb::cast<nb::tuple>(item);
@@ -148,6 +156,17 @@ nb::list Operation::infer(nb::list inputs, nb::dict values) const {
     else
       metadata.consts[name].integer = nb::cast<std::int64_t>(value);
   }
+  return metadata;
+}
+
+std::int64_t Operation::register_xla(nb::list inputs, nb::dict values, std::string cpu_options,
+                                     std::string cuda_options) const {
+  return add_xla_call({session_, interface_, described(std::move(inputs), std::move(values)),
+                       std::move(cpu_options), std::move(cuda_options)});
+}
+
+nb::list Operation::infer(nb::list inputs, nb::dict values) const {
+  const Metadata metadata = described(std::move(inputs), std::move(values));
   nb::list outputs;
   for (const TensorMeta& meta : value_or_raise(
            infer_outputs(interface_->text, interface_->def.name, metadata), interface_->text)) {

@@ -29,6 +29,10 @@ public:
   /// Types and shapes of the outputs for metadata: a list of (type, shape) per tensor parameter.
   nanobind::list infer(nanobind::list inputs, nanobind::dict values) const;
 
+  /// Registers a call for programs of XLA; see xla_call.h.
+  std::int64_t register_xla(nanobind::list inputs, nanobind::dict values, std::string cpu_options,
+                            std::string cuda_options) const;
+
   const Interface& interface() const { return *interface_; }
 
   /// Runs `entry` if the arguments are those that it was compiled for; raises ArgumentError else.
@@ -45,6 +49,9 @@ private:
     bool operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) const;
   };
 
+  /// Row-major metadata from (type, shape) per tensor parameter and values of consts and sizes.
+  Metadata described(nanobind::list inputs, nanobind::dict values) const;
+  nanobind::object dispatch(nanobind::handle args, nanobind::handle kwargs) const;
   Entry& find(Call& call);
   std::shared_ptr<Entry> make_entry(Call& call) const;
 

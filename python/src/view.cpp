@@ -48,9 +48,11 @@ TypeReader look_at(nb::handle type) {
   Framework* framework = framework_of(nb::cast<std::string>(found[1]));
   framework->immutable = nb::cast<bool>(found[2]);
   reader.framework = framework;
-  if (const ExchangeApi* api = exchange_api(type)) {
+  if (kind == "wrapped") {
+    reader.kind = TypeReader::Kind::Wrapped;
+  } else if (const ExchangeApi* api = exchange_api(type)) {
     framework->api = api;
-    reader.kind = kind == "wrapped" ? TypeReader::Kind::Wrapped : TypeReader::Kind::Exchange;
+    reader.kind = TypeReader::Kind::Exchange;
   } else {
     reader.kind = kind == "array" ? TypeReader::Kind::Array : TypeReader::Kind::Dlpack;
   }
@@ -87,9 +89,16 @@ DLDataType buffer_type(const char* format, Py_ssize_t itemsize) {
 const TypeReader& reader_of(nb::handle object) {
   // Types are kept alive, so that an address means one type for good.
   static auto& known = *new std::unordered_map<PyTypeObject*, TypeReader>();
+  static PyTypeObject* last_type = nullptr;
+  static const TypeReader* last_reader = nullptr;
   PyTypeObject* type = Py_TYPE(object.ptr());
+  if (type == last_type) return *last_reader;
   const auto found = known.find(type);
-  if (found != known.end()) return found->second;
+  if (found != known.end()) {
+    last_type = type;
+    last_reader = &found->second;
+    return found->second;
+  }
   const TypeReader reader = look_at(nb::handle(reinterpret_cast<PyObject*>(type)));
   Py_INCREF(reinterpret_cast<PyObject*>(type));
   return known.emplace(type, reader).first->second;

@@ -28,7 +28,7 @@ struct Framework {
 struct TypeReader {
   enum class Kind {
     Exchange,  ///< through Framework::api
-    Wrapped,   ///< a subclass of an exchange framework's tensor that may hold no memory
+    Wrapped,   ///< stands for a tensor and may hold no memory: a tracer, a subclass
     Array,     ///< numpy.ndarray: the buffer protocol
     Dlpack,    ///< __dlpack__
     Number,    ///< a Python number or a NumPy scalar

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import _frameworks
 from ._errors import ArgumentError
 
 
@@ -14,12 +15,43 @@ _pairs: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 
 
 def make_autograd(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of PyTorch tensors that runs `forward` and is differentiated by `backward`.
+    """A function of tensors of PyTorch or JAX that runs `forward` and is differentiated by `backward`.
 
     `forward` and `backward` are comprehensions, or functions of tensors that call some. `backward` takes the inputs of `forward` and
     the gradients of its outputs, and returns the gradients of the inputs: of all, or of the floating-point tensors among them.
     Derivatives of the second order are an error.
     """
+    functions: dict[str, Callable[..., Any]] = {}
+
+    def differentiable(*inputs: Any) -> Any:
+        library = "jax" if _frameworks.has_jax(inputs) else "torch"
+        if library not in functions:
+            functions[library] = _make_jax(forward, backward) if library == "jax" else _make_torch(forward, backward)
+        return functions[library](*inputs)
+
+    if _frameworks.loaded("torch"):
+        # Before anything is traced.
+        functions["torch"] = _make_torch(forward, backward)
+    return differentiable
+
+
+def _by_input(floating: list[bool], made: tuple) -> tuple:
+    """The gradient of each input: as given, or None for those that are no floating-point tensors."""
+    if len(made) == len(floating):
+        return tuple(made)
+    if len(made) != sum(floating):
+        raise ArgumentError(f"the backward function gives {len(made)} gradients for {len(floating)} inputs, {sum(floating)} of them floating-point tensors")
+    remaining = list(made)
+    return tuple(remaining.pop(0) if is_floating else None for is_floating in floating)
+
+
+def _make_jax(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
+    from . import _jax
+
+    return _jax.differentiable(forward, backward, _by_input)
+
+
+def _make_torch(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
     import torch
 
     number_of_pair = len(_pairs)
@@ -43,18 +75,10 @@ def make_autograd(forward: Callable[..., Any], backward: Callable[..., Any]) -> 
             saved = list(ctx.saved_tensors)
             inputs = [saved.pop(0) if number is None else number for number in ctx.numbers]
             made = _pairs[number_of_pair][1](*inputs, *gradients)
-            return _by_input(inputs, made if isinstance(made, (tuple, list)) else (made,))
+            floating = [isinstance(entry, torch.Tensor) and entry.is_floating_point() for entry in inputs]
+            return _by_input(floating, made if isinstance(made, (tuple, list)) else (made,))
 
-    def _by_input(inputs: list, made: tuple) -> tuple:
-        if len(made) == len(inputs):
-            return tuple(made)
-        floating = [isinstance(entry, torch.Tensor) and entry.is_floating_point() for entry in inputs]
-        if len(made) != sum(floating):
-            raise ArgumentError(f"the backward function gives {len(made)} gradients for {len(inputs)} inputs, {sum(floating)} of them floating-point tensors")
-        remaining = list(made)
-        return tuple(remaining.pop(0) if is_floating else None for is_floating in floating)
-
-    def differentiable(*inputs: Any) -> Any:
+    def apply(*inputs: Any) -> Any:
         return Comprehension.apply(*inputs)
 
-    return differentiable
+    return apply

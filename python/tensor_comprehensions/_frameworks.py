@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any, Callable
 
 from ._errors import ArgumentError
@@ -38,6 +39,8 @@ def classify(kind: type) -> tuple[str, str, bool]:
             _meet("torch")
             return ("dlpack" if _plain_torch(kind) else "wrapped", "torch", False)
     library = _library(kind)
+    if library == "jax" and not kind.__module__.startswith("jaxlib"):
+        return ("wrapped", "jax", True)  # a tracer
     if hasattr(kind, "__dlpack__"):
         _meet(library)
         return ("dlpack", library, library in _IMMUTABLE)
@@ -183,6 +186,24 @@ def device_scalar(library: str, device: int, name: str, number: bytes) -> Any:
         with cupy.cuda.Device(device):
             return cupy.asarray(host).view(_array_type(name)).reshape(())
     raise ArgumentError(f"numbers beside tensors of {library} on a CUDA device are not supported: give a tensor of rank 0")
+
+
+def has_jax(arguments: Iterable[Any]) -> bool:
+    """Whether an argument is an array or a tracer of JAX."""
+    if not loaded("jax"):
+        return False
+    import jax
+
+    return any(isinstance(argument, jax.Array) for argument in arguments)
+
+
+def has_torch(arguments: Iterable[Any]) -> bool:
+    """Whether an argument is a tensor of PyTorch."""
+    if not loaded("torch"):
+        return False
+    import torch
+
+    return any(isinstance(argument, torch.Tensor) for argument in arguments)
 
 
 def loaded(library: str) -> bool:

@@ -51,8 +51,15 @@ class Hooks:
         return MappingOptions(factory(self._program(), name, *inputs))._request(_target_of(inputs))
 
     def dispatch(self, *args: Any, **kwargs: Any) -> Any:
-        """Tensors that hold no memory: of a transformation (vmap, grad) or of tracing."""
-        return self._operator()._trace(args, kwargs)
+        """Tensors that hold no memory (of a transformation or of tracing), or that only their library may write."""
+        arguments = (*args, *kwargs.values())
+        if _frameworks.has_jax(arguments):
+            from . import _jax
+
+            return _jax.call_operator(self._operator(), args, kwargs)
+        if _frameworks.has_torch(arguments):
+            return self._operator()._trace(args, kwargs)
+        raise ArgumentError(f"'{self._operator().name}': these tensors are immutable or hold no memory")
 
     @staticmethod
     def warn(message: str) -> None:
@@ -88,6 +95,7 @@ class Operator:
         self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), self._hooks)
         self._call = self._operation
         self._traced: Any = None
+        self._jax_functions: dict[tuple, Any] = {}
         self._batches: dict[tuple[bool, ...], Any] = {}
         self.__name__ = interface.name
         self.__doc__ = interface.text
@@ -119,6 +127,12 @@ class Operator:
                 operator = Operator(_tc.describe(text)[0], self._options, self._hooks._program(), self._session)
                 self._batches[marks] = operator, results
         return self._batches[marks]
+
+    def _options_text(self, target: str, inputs: list) -> str:
+        """The options for a target, as the extension module reads them."""
+        if self._options is None or isinstance(self._options, MappingOptions):
+            return (self._options or MappingOptions())._request(target)
+        return MappingOptions(self._options(self._hooks._program(), self.name, *inputs))._request(target)
 
     def compile(self, *args: Any, **kwargs: Any) -> Executor:
         """The executor that serves these arguments."""

@@ -24,6 +24,9 @@ class Program:
             interface.name: Operator(interface, options, self, session) for interface in _tc.describe(text)
         }
 
+        # Found without a call of __getattr__, which would cost as much as a small kernel.
+        self.__dict__.update(self._operators)
+
     @property
     def text(self) -> str:
         return self._text
