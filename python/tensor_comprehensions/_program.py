@@ -23,9 +23,8 @@ class Program:
         self._operators = {
             interface.name: Operator(interface, options, self, session) for interface in _tc.describe(text)
         }
-
         # Found without a call of __getattr__, which would cost as much as a small kernel.
-        self.__dict__.update(self._operators)
+        self.__dict__.update({name: operator for name, operator in self._operators.items() if not name.startswith("_")})
 
     @property
     def text(self) -> str:
