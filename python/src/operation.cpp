@@ -13,6 +13,13 @@ namespace nb = nanobind;
 
 namespace tc::python {
 
+namespace {
+
+/// Kernels that an operation keeps; the compile cache has the others.
+constexpr std::size_t kMaxEntries = 4096;
+
+}  // namespace
+
 Operation::Operation(std::shared_ptr<const Session> session,
                      std::shared_ptr<const Interface> interface, std::string options,
                      nb::object hooks)
@@ -78,17 +85,19 @@ std::shared_ptr<Entry> Operation::make_entry(Call& call) const {
   return std::make_shared<Entry>(std::move(executor), call, metadata);
 }
 
-Entry& Operation::find(Call& call) {
+std::shared_ptr<Entry> Operation::find(Call& call) {
   const std::span<const std::uint64_t> words = call.signature.words();
-  if (last_ != nullptr && Equal{}(last_->signature, words)) return *last_;
+  if (last_ != nullptr && Equal{}(last_->signature, words)) return last_;
   auto found = entries_.find(words);
   if (found == entries_.end()) {
     std::shared_ptr<Entry> made = make_entry(call);
+    // Runs in other threads hold their own entries.
+    if (entries_.size() >= kMaxEntries) entries_.clear();
     // Another thread may have been here while the compiler ran.
     found = entries_.try_emplace(made->signature, made).first;
   }
-  last_ = found->second.get();
-  return *last_;
+  last_ = found->second;
+  return last_;
 }
 
 nb::object Operation::call(nb::handle args, nb::handle kwargs, bool plain) {
@@ -101,7 +110,7 @@ nb::object Operation::call(nb::handle args, nb::handle kwargs, bool plain) {
   if (!plain && call.framework != nullptr && call.framework->immutable && !call.gives_outputs &&
       (interface_->in_place || call.device.device_type != kDLCPU))
     return dispatch(args, kwargs);
-  return find(call).run(call, Entry::Checks::Needed);
+  return find(call)->run(call, Entry::Checks::Needed);
 }
 
 nb::object Operation::dispatch(nb::handle args, nb::handle kwargs) const {
@@ -113,8 +122,7 @@ nb::object Operation::dispatch(nb::handle args, nb::handle kwargs) const {
 std::shared_ptr<Entry> Operation::compile(nb::handle args, nb::handle kwargs) {
   Call call(*interface_, args, kwargs);
   if (!call.read()) raise_python();
-  find(call);
-  return entries_.find(call.signature.words())->second;
+  return find(call);
 }
 
 nb::object Operation::call_compiled(Entry& entry, nb::handle args, nb::handle kwargs) const {

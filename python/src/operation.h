@@ -52,7 +52,7 @@ private:
   /// Row-major metadata from (type, shape) per tensor parameter and values of consts and sizes.
   Metadata described(nanobind::list inputs, nanobind::dict values) const;
   nanobind::object dispatch(nanobind::handle args, nanobind::handle kwargs) const;
-  Entry& find(Call& call);
+  std::shared_ptr<Entry> find(Call& call);
   std::shared_ptr<Entry> make_entry(Call& call) const;
 
   std::shared_ptr<const Session> session_;
@@ -60,7 +60,7 @@ private:
   std::string options_;
   nanobind::object hooks_;
   std::unordered_map<std::vector<std::uint64_t>, std::shared_ptr<Entry>, Hash, Equal> entries_;
-  Entry* last_ = nullptr;
+  std::shared_ptr<Entry> last_;
 };
 
 }  // namespace tc::python
