@@ -179,8 +179,8 @@ bool all_in_bounds(const std::vector<ExprPtr>& loads, const Ranges& ranges) {
 /// The panels of a staged contraction, which accumulates in registers, are filled to their ends.
 bool is_filled_beyond(const tile::Op& op, const ExprPtr& load) {
   const auto& node = std::get<kernel::Load>(load->node);
-  const bool staged = op.kind == tile::OpKind::Contract &&
-                      op.targets[0].buffer->space == kernel::Space::Register;
+  const bool staged =
+      op.kind == tile::OpKind::Contract && op.targets[0].buffer->space == kernel::Space::Register;
   return node.buffer->space != kernel::Space::Shared || staged;
 }
 
