@@ -16,11 +16,13 @@
 #include "tc/lang/parser.h"
 #include "tc/lang/sema.h"
 #include "tc/support/numeric.h"
+#include "tc/tune.h"
 
 namespace tc::cli {
 
 namespace {
 
+constexpr const char* kTunedOptions = "tuned";
 /// Of every block that the CUDA driver allocates, in bytes.
 constexpr std::int64_t kDeviceAlignment = 256;
 
@@ -221,25 +223,17 @@ void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& envi
   });
 }
 
-MappingOptions make_options(const CallFlags& flags, TargetKind kind) {
-  const std::string& name = flags.options;
-  const auto& overrides = flags.overrides;
-  Result<MappingOptions, std::string> options = std::string();
-  if (name == "tuned") {
-    throw CommandError(
-        kUserError,
-        "options 'tuned' need a tuned record and there is none for this program; use 'default'");
-  }
-  options = name == "default" || name == "naive" ? named_options(name, kind)
-                                                 : options_from_json(read_file(name));
-  if (!options)
-    throw CommandError(kUserError, fmt::format("options '{}': {}", name, options.error()));
-  if (overrides.empty()) return *options;
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(to_json(*options));
+namespace {
+
+/// Options with what single flags of the command line say.
+MappingOptions overridden(const MappingOptions& options,
+                          const std::map<std::string, std::string>& overrides) {
+  if (overrides.empty()) return options;
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(to_json(options));
   for_each_field([&](const auto& field) {
     auto found = overrides.find(field.name);
     if (found == overrides.end()) return;
-    using Member = std::decay_t<decltype((*options).*field.member)>;
+    using Member = std::decay_t<decltype(options.*field.member)>;
     if constexpr (std::is_same_v<Member, std::vector<std::int64_t>>) {
       json[field.name] = nlohmann::ordered_json::parse("[" + found->second + "]", nullptr, false);
     } else if constexpr (std::is_same_v<Member, std::int64_t> || std::is_same_v<Member, bool>) {
@@ -251,9 +245,36 @@ MappingOptions make_options(const CallFlags& flags, TargetKind kind) {
       throw CommandError(kUsage, fmt::format("option {} expects {}, not '{}'", field.name,
                                              field.domain, found->second));
   });
-  options = options_from_json(json.dump());
-  if (!options) throw CommandError(kUsage, options.error());
-  return *options;
+  const Result<MappingOptions, std::string> result = options_from_json(json.dump());
+  if (!result) throw CommandError(kUsage, result.error());
+  return *result;
+}
+
+/// What records say for a call whose metadata is complete; a note says which one spoke.
+MappingOptions options_of_records(const Call& call, const CompileContext& context) {
+  const Result<TunedOptions, Failure> tuned =
+      tuned_options(call.source.text(), call.def, call.metadata, call.target, context);
+  if (!tuned) {
+    if (tuned.error().kind == Failure::Kind::Program)
+      throw CommandError(kUserError, render(call.source, tuned.error().diagnostics));
+    throw_failure(tuned.error());
+  }
+  fmt::print(stderr, "tensorc: options tuned: {}\n", tuned->note);
+  return tuned->options;
+}
+
+}  // namespace
+
+MappingOptions make_options(const CallFlags& flags, TargetKind kind) {
+  const std::string& name = flags.options;
+  if (name == kTunedOptions)
+    throw CommandError(kUsage, "options 'tuned' belong to a program, not to the text of a stage");
+  const Result<MappingOptions, std::string> options = name == "default" || name == "naive"
+                                                          ? named_options(name, kind)
+                                                          : options_from_json(read_file(name));
+  if (!options)
+    throw CommandError(kUserError, fmt::format("options '{}': {}", name, options.error()));
+  return overridden(*options, flags.overrides);
 }
 
 NamedTarget make_target(const CallFlags& flags, const CompileContext& context) {
@@ -297,7 +318,9 @@ void throw_failure(const Failure& failure) {
 
 Call make_call(const CallFlags& flags, const CompileContext& context) {
   const NamedTarget target = make_target(flags, context);
-  const MappingOptions options = make_options(flags, target.target.kind);
+  const bool from_records = flags.options == kTunedOptions;
+  const MappingOptions options =
+      from_records ? MappingOptions() : make_options(flags, target.target.kind);
   Call call{SourceBuffer(flags.file == "-" ? "<stdin>" : flags.file, read_file(flags.file)),
             {},
             {},
@@ -341,6 +364,7 @@ Call make_call(const CallFlags& flags, const CompileContext& context) {
     for (TensorMeta& meta : call.metadata.inputs)
       meta.alignment = kDeviceAlignment;
   }
+  if (from_records) call.options = overridden(options_of_records(call, context), flags.overrides);
   return call;
 }
 

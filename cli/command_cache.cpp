@@ -9,6 +9,7 @@
 #include "exit_status.h"
 #include "files.h"
 #include "tc/compiler/store.h"
+#include "tc/tuner/record.h"
 
 namespace tc::cli {
 
@@ -54,7 +55,7 @@ int show(compiler::KernelStore& store, const std::vector<std::string>& keys) {
   return kDone;
 }
 
-int export_entries(compiler::KernelStore& store, const std::vector<std::string>& arguments) {
+std::string kernel_lines(compiler::KernelStore& store) {
   std::string lines;
   for (const compiler::StoreEntry& entry : store.list()) {
     std::optional<compiler::StoredKernel> kernel = store.find(entry.key);
@@ -66,34 +67,89 @@ int export_entries(compiler::KernelStore& store, const std::vector<std::string>&
                  .dump() +
              "\n";
   }
-  write_file(arguments.empty() ? "-" : arguments.front(), lines);
-  return kDone;
+  return lines;
 }
 
-int import_entries(compiler::KernelStore& store, const std::vector<std::string>& arguments) {
+std::string record_lines(tuner::RecordStore& records) {
+  std::string lines;
+  for (const tuner::Record& record : records.list())
+    lines += tuner::to_json(record) + "\n";
+  return lines;
+}
+
+/// A line is a kernel or a tuned record.
+struct Imported {
+  std::vector<std::pair<std::string, compiler::StoredKernel>> kernels;
+  std::vector<tuner::Record> records;
+};
+
+void import_line(const std::string& line, Imported& imported) {
+  const Json json = Json::parse(line);
+  if (json.contains("record")) {
+    Result<tuner::Record, std::string> record = tuner::record_from_json(line);
+    if (!record) throw std::invalid_argument(record.error());
+    imported.records.push_back(std::move(record).value());
+    return;
+  }
+  imported.kernels.emplace_back(
+      json.at("key").get<std::string>(),
+      compiler::StoredKernel{json.at("launch_table").get<std::string>(),
+                             from_hex(json.at("object").get<std::string>()),
+                             json.at("description").get<std::string>()});
+}
+
+int import_entries(compiler::KernelStore& store, tuner::RecordStore& records,
+                   const std::vector<std::string>& arguments) {
   if (arguments.empty()) throw CommandError(kUsage, "cache import needs a file (or -)");
   std::istringstream lines(read_file(arguments.front()));
-  std::vector<std::pair<std::string, compiler::StoredKernel>> entries;
+  Imported imported;
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty()) continue;
     try {
-      const Json json = Json::parse(line);
-      entries.emplace_back(json.at("key").get<std::string>(),
-                           compiler::StoredKernel{json.at("launch_table").get<std::string>(),
-                                                  from_hex(json.at("object").get<std::string>()),
-                                                  json.at("description").get<std::string>()});
+      import_line(line, imported);
     } catch (const std::exception& error) {
       // All or nothing: no entry was written yet.
       throw CommandError(kUserError, fmt::format("{}:{}: not an exported entry: {}",
                                                  arguments.front(), number, error.what()));
     }
   }
-  for (const auto& [key, kernel] : entries)
+  for (const auto& [key, kernel] : imported.kernels)
     store.put(key, kernel);
-  fmt::print("{} entries\n", entries.size());
+  for (const tuner::Record& record : imported.records) {
+    if (!records.put(record))
+      throw CommandError(kUserError,
+                         fmt::format("the cache '{}' cannot be written", store.path().string()));
+  }
+  fmt::print("{} entries\n", imported.kernels.size() + imported.records.size());
   return kDone;
+}
+
+int list_records(tuner::RecordStore& records) {
+  for (const tuner::Record& record : records.list()) {
+    std::string sizes;
+    for (std::size_t i = 0; i < record.identity.sizes.size(); ++i)
+      sizes += fmt::format(" {}={}", record.identity.size_names.at(i), record.identity.sizes[i]);
+    fmt::print("{}  {}{} on {}  {}  {:.4g} us  {}\n", record.created, record.identity.def, sizes,
+               record.identity.arch, tuner::to_string(record.outcome), record.median_us,
+               to_json(record.options));
+  }
+  return kDone;
+}
+
+/// The tuned records alone.
+int records_command(const CacheFlags& flags, tuner::RecordStore& records) {
+  if (flags.action == "list") return list_records(records);
+  if (flags.action == "export") {
+    write_file(flags.arguments.empty() ? "-" : flags.arguments.front(), record_lines(records));
+    return kDone;
+  }
+  if (flags.action == "clear") {
+    fmt::print("{} records removed\n", records.clear());
+    return kDone;
+  }
+  throw CommandError(kUsage, "--tuned belongs to the actions list, export and clear");
 }
 
 }  // namespace
@@ -101,14 +157,20 @@ int import_entries(compiler::KernelStore& store, const std::vector<std::string>&
 int cache_command(const CacheFlags& flags, const Environment& environment) {
   std::unique_ptr<compiler::KernelStore> store =
       compiler::open_sqlite_store(environment.cache_dir, INT64_MAX);
+  const std::unique_ptr<tuner::RecordStore> records = tuner::open_sqlite_records(store->path());
+  if (flags.tuned) return records_command(flags, *records);
   if (flags.action == "path") {
     fmt::print("{}\n", store->path().string());
     return kDone;
   }
   if (flags.action == "list") return list(*store);
   if (flags.action == "show") return show(*store, flags.arguments);
-  if (flags.action == "export") return export_entries(*store, flags.arguments);
-  if (flags.action == "import") return import_entries(*store, flags.arguments);
+  if (flags.action == "export") {
+    write_file(flags.arguments.empty() ? "-" : flags.arguments.front(),
+               kernel_lines(*store) + record_lines(*records));
+    return kDone;
+  }
+  if (flags.action == "import") return import_entries(*store, *records, flags.arguments);
   if (flags.action == "prune") {
     fmt::print("{} entries removed\n", store->prune(flags.max_bytes));
     return kDone;

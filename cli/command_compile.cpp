@@ -142,7 +142,9 @@ std::string from_tile(const CompileFlags& flags, const CompileContext& context, 
 
 /// From the program's text, or from a schedule text, which carries its program in its leading
 /// comments.
-std::string from_program(const CompileFlags& flags, const CompileContext& context, Stage stage) {
+/// `for_call` has the cache whose records options 'tuned' come from.
+std::string from_program(const CompileFlags& flags, const CompileContext& context,
+                         const CompileContext& for_call, Stage stage) {
   if (stage == Stage::Ast) {
     const SourceBuffer source(flags.call.file == "-" ? "<stdin>" : flags.call.file,
                               read_file(flags.call.file));
@@ -151,7 +153,7 @@ std::string from_program(const CompileFlags& flags, const CompileContext& contex
     if (sink.has_errors()) throw CommandError(kUserError, render(source, sink.sorted()));
     return lang::dump(program);
   }
-  const Call call = make_call(flags.call, context);
+  const Call call = make_call(flags.call, for_call);
   Result<compiler::FrontEnd, Failure> front = compiler::front_end(
       call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error());
@@ -193,7 +195,8 @@ int compile_command(const CompileFlags& flags, const Environment& environment) {
   } else if (flags.from.empty() || flags.from.rfind("schedule=", 0) == 0) {
     CompileFlags resolved = flags;
     if (!flags.from.empty()) resolved.from = flags.from.substr(std::string("schedule=").size());
-    text = from_program(resolved, context, *stage);
+    const bool tuned = flags.call.options == "tuned";
+    text = from_program(resolved, context, tuned ? make_context(environment) : context, *stage);
   } else {
     throw CommandError(kUsage, fmt::format("--from {}: stages that can be read back are "
                                            "schedule=FILE (beside the program), tile and kernel",

@@ -68,6 +68,7 @@ void add_cache(CLI::App& app, CacheFlags& flags) {
   command->add_option("arguments", flags.arguments, "keys or a file");
   command->add_option("--max-bytes", flags.max_bytes, "for prune: payload that may stay")
       ->check(CLI::NonNegativeNumber);
+  command->add_flag("--tuned", flags.tuned, "list, export or clear the tuned records alone");
 }
 
 void add_info(CLI::App& app, InfoFlags& flags) {
@@ -93,12 +94,14 @@ int dispatch(int argc, char** argv) {
   ExplainFlags explain;
   CacheFlags cache;
   std::string repro_file;
+  TuneFlags tune;
   InfoFlags info;
   add_check(app, check);
   add_format(app, format);
   add_run(app, run, environment);
   add_compile(app, compile, environment);
   add_explain(app, explain, environment);
+  add_tune(app, tune, environment);
   add_cache(app, cache);
   app.add_subcommand("repro", "replay a reproducer that an internal error left")
       ->add_option("file", repro_file, "reproducer")
@@ -115,6 +118,8 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("run")) return run_command(run, environment);
   if (app.got_subcommand("compile")) return compile_command(compile, environment);
   if (app.got_subcommand("explain")) return explain_command(explain, environment);
+  if (app.got_subcommand("tune")) return tune_command(tune, environment);
+  if (app.got_subcommand(kTuneWorker)) return tune_worker_command();
   if (app.got_subcommand("cache")) return cache_command(cache, environment);
   if (app.got_subcommand("repro")) return repro_command(repro_file, environment);
   return info_command(info, environment);

@@ -57,8 +57,27 @@ struct CacheFlags {
   std::string action;
   std::vector<std::string> arguments;
   std::int64_t max_bytes = std::int64_t{1} << 30;
+  bool tuned = false;  ///< the tuned records instead of the kernels
 };
 int cache_command(const CacheFlags& flags, const Environment& environment);
+
+struct TuneFlags {
+  CallFlags call;
+  double budget = -1;  ///< seconds; negative: a minute, or none where trials are counted
+  int trials = 0;
+  std::string search = "model";
+  int jobs = 0;
+  std::vector<int> devices;
+  double compile_limit = 0;  ///< seconds; 0: as the library says
+  double run_limit = 0;
+  std::vector<std::string> faults;  ///< for tests: TRIAL=FAULT
+  bool json = false;
+};
+void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment);
+int tune_command(const TuneFlags& flags, const Environment& environment);
+/// The hidden subcommand that `tune` starts.
+inline constexpr const char* kTuneWorker = "tune-worker";
+int tune_worker_command();
 
 struct InfoFlags {
   bool json = false;

@@ -25,6 +25,7 @@ LAYERS = {
     "runtime/cuda": {"support", "kernel"},
     "compiler": {"support", "sets", "math", "lang", "poly", "kernel", "tile", "lower/cpu", "lower/cuda", "codegen/llvm",
                  "codegen/cuda", "runtime/cpu", "runtime/cuda", ""},
+    "tuner": {"support", "sets", "lang", "poly", "kernel", "tile", "runtime/cpu", "runtime/cuda", "compiler", ""},
 }
 MAX_LINES = 700
 ROOT = pathlib.Path(__file__).resolve().parent.parent

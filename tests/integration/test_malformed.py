@@ -125,7 +125,6 @@ WRONG_SIZES = {
     "lying shape": (MATMUL, ["--input", "A={lie}", "-D", "N=4"]),
     "bad options file": (MATMUL, ["--options", "{text}", "-D", "M=3", "-D", "N=4", "-D", "K=2"]),
     "no such def": (MATMUL, ["-f", "nope", "-D", "M=3", "-D", "N=4", "-D", "K=2"]),
-    "tuned without a record": (MATMUL, ["--options", "tuned", "-D", "M=3", "-D", "N=4", "-D", "K=2"]),
 }
 
 

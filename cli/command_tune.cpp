@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "tc/tune.h"
+#include "tc/tuner/worker.h"
+
+namespace tc::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kDefaultBudget = 60;
+
+std::atomic<bool> interrupted{false};
+
+/// The first signal ends the search with the best so far, the second one the process.
+void on_signal(int number) {
+  interrupted.store(true);
+  ::signal(number, SIG_DFL);
+}
+
+std::string failures_text(const std::map<std::string, int>& failures) {
+  std::string text;
+  for (const auto& [reason, count] : failures)
+    text += fmt::format(", {} {}", count, reason);
+  return text;
+}
+
+/// One line on the terminal, rewritten.
+void show(const TuneProgress& progress) {
+  std::string line =
+      fmt::format("{:5.1f} s  {} candidates", progress.seconds, progress.trials + progress.resumed);
+  if (progress.best_us > 0)
+    line += fmt::format(", best {:.4g} us, default {:.4g}, median {:.4g}", progress.best_us,
+                        progress.default_us, progress.median_us);
+  line += failures_text(progress.failures);
+  if (progress.remaining > 0) line += fmt::format(", {:.0f} s left", progress.remaining);
+  fmt::print(stderr, "\r\x1b[K{}", line);
+  std::fflush(stderr);
+}
+
+std::map<int, std::string> read_faults(const std::vector<std::string>& faults) {
+  std::map<int, std::string> result;
+  for (const std::string& fault : faults) {
+    const std::size_t equals = fault.find('=');
+    if (equals == std::string::npos)
+      throw CommandError(kUsage, fmt::format("--inject expects TRIAL=FAULT, not '{}'", fault));
+    result[std::atoi(fault.c_str())] = fault.substr(equals + 1);
+  }
+  return result;
+}
+
+TuneSettings make_settings(const TuneFlags& flags, const Call& call,
+                           const Environment& environment) {
+  TuneSettings settings;
+  settings.trials = flags.trials;
+  settings.seconds = flags.budget >= 0 ? flags.budget : flags.trials > 0 ? 0 : kDefaultBudget;
+  if (settings.seconds == 0 && settings.trials == 0)
+    throw CommandError(kUsage, "a search without --budget needs --trials");
+  settings.search = flags.search;
+  settings.seed = flags.call.seed;
+  settings.jobs = flags.jobs;
+  settings.devices = flags.devices;
+  settings.options = call.options;
+  for (const auto& [name, value] : flags.call.overrides)
+    settings.fixed.push_back(name);
+  if (flags.compile_limit > 0) settings.compile_limit = flags.compile_limit;
+  if (flags.run_limit > 0) settings.run_limit = flags.run_limit;
+  settings.cuda = environment.cuda;
+  settings.faults = read_faults(flags.faults);
+  settings.stop = &interrupted;
+  if (isatty(STDERR_FILENO) != 0) settings.progress = show;
+  return settings;
+}
+
+Json to_json(const TuneReport& report, const Call& call, const TuneSettings& settings) {
+  Json json;
+  json["def"] = call.def;
+  json["target"] = call.target.to_string();
+  json["search"] = settings.search;
+  json["seed"] = settings.seed;
+  json["options"] = Json::parse(tc::to_json(report.options));
+  json["best_us"] = report.best_us;
+  json["default_us"] = report.default_us > 0 ? Json(report.default_us) : Json();
+  json["verification"] = report.verification;
+  json["seconds"] = report.progress.seconds;
+  json["candidates"] = report.progress.trials;
+  json["resumed"] = report.progress.resumed;
+  json["failures"] = report.progress.failures;
+  json["interrupted"] = report.is_interrupted;
+  json["exhausted"] = report.is_exhausted;
+  json["trials"] = Json::array();
+  for (const TuneTrial& trial : report.trials) {
+    json["trials"].push_back({{"options", Json::parse(tc::to_json(trial.options))},
+                              {"outcome", trial.outcome},
+                              {"detail", trial.detail},
+                              {"median_us", trial.median_us},
+                              {"resumed", trial.resumed}});
+  }
+  return json;
+}
+
+void print(const TuneReport& report) {
+  fmt::print("best {:.4g} us", report.best_us);
+  if (report.default_us > 0)
+    fmt::print(", default {:.4g} us ({:.2f} times)", report.default_us,
+               report.default_us / report.best_us);
+  fmt::print("; checked: {}\n", report.verification);
+  fmt::print("{} candidates in {:.1f} s, {} known from records{}{}\n", report.progress.trials,
+             report.progress.seconds, report.progress.resumed,
+             failures_text(report.progress.failures),
+             report.is_exhausted ? "; nothing is left to try" : "");
+  fmt::print("options {}\n", tc::to_json(report.options));
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
+  CLI::App* command = app.add_subcommand("tune", "search for the options that run a def fastest");
+  add_call_flags(*command, flags.call, environment);
+  command->add_option("--budget", flags.budget, "time for all of it: 90, 60s, 5m")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, double>{{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}}))
+      ->type_name("TIME");
+  command->add_option("--trials", flags.trials, "most candidates")
+      ->check(CLI::Range(1, 100'000'000));
+  command->add_option("--search", flags.search, "model, evolutionary, random or exhaustive");
+  command->add_option("--jobs", flags.jobs, "processes that compile; 0: one a core")
+      ->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--devices", flags.devices,
+                   "devices to measure on: CUDA ordinals, or parts of the CPU's cores")
+      ->delimiter(',');
+  command->add_option("--compile-limit", flags.compile_limit, "seconds that a compilation may take")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--run-limit", flags.run_limit, "seconds that a candidate may take to run")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--inject", flags.faults, "TRIAL=crash|hang|wrong")
+      ->delimiter(',')
+      ->group("");
+  command->add_flag("--json", flags.json, "print one JSON object with every candidate");
+  app.add_subcommand(kTuneWorker, "")->group("");
+}
+
+int tune_command(const TuneFlags& flags, const Environment& environment) {
+  const CompileContext context = make_context(environment);
+  const Call call = make_call(flags.call, context);
+  const TuneSettings settings = make_settings(flags, call, environment);
+  ::signal(SIGINT, on_signal);
+  ::signal(SIGTERM, on_signal);
+  const Result<TuneReport, Failure> report =
+      autotune(call.source.text(), call.def, call.metadata, settings,
+               NamedTarget{call.target, call.device}, context);
+  if (settings.progress) fmt::print(stderr, "\r\x1b[K");
+  if (!report) {
+    if (report.error().kind == Failure::Kind::Program)
+      throw CommandError(kUserError, render(call.source, report.error().diagnostics));
+    throw_failure(report.error());
+  }
+  if (!context.cache)
+    fmt::print(stderr, "tensorc: the cache is off: no record is kept\n");
+  else if (!report->is_recorded)
+    fmt::print(stderr, "tensorc: the cache in '{}' cannot be written: not every record is kept\n",
+               environment.cache_dir.string());
+  if (flags.json)
+    fmt::print("{}\n", to_json(*report, call, settings).dump());
+  else
+    print(*report);
+  return kDone;
+}
+
+int tune_worker_command() {
+  return tuner::run_worker(std::cin, std::cout);
+}
+
+}  // namespace tc::cli

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tuner/crew.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "tc/tc.h"
+
+namespace tc::tuner {
+
+namespace {
+
+/// The cores of part `part` of `parts`; at least one.
+std::vector<int> cores_of(std::size_t part, std::size_t parts) {
+  const std::vector<int> cores = usable_cores();
+  if (cores.size() <= parts) return {cores[part % cores.size()]};
+  const std::size_t begin = cores.size() * part / parts;
+  const std::size_t end = cores.size() * (part + 1) / parts;
+  return {cores.begin() + static_cast<std::ptrdiff_t>(begin),
+          cores.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+/// One thread a core, each on its own.
+std::vector<std::pair<std::string, std::string>> pinned(const std::vector<int>& cores) {
+  std::string places;
+  for (const int core : cores)
+    places += fmt::format("{}{{{}}}", places.empty() ? "" : ",", core);
+  return {{"OMP_NUM_THREADS", std::to_string(cores.size())},
+          {"OMP_PLACES", places},
+          {"OMP_PROC_BIND", "true"},
+          {"OMP_DYNAMIC", "false"}};
+}
+
+bool any_busy(const std::vector<Lane>& lanes) {
+  return std::any_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return !lane.is_idle(); });
+}
+
+}  // namespace
+
+std::vector<Lane*> Crew::all() {
+  std::vector<Lane*> lanes;
+  for (std::vector<Lane>* some : {&compiling, &measuring}) {
+    for (Lane& lane : *some)
+      lanes.push_back(&lane);
+  }
+  return lanes;
+}
+
+bool Crew::is_compiling() const {
+  return any_busy(compiling);
+}
+bool Crew::is_measuring() const {
+  return any_busy(measuring);
+}
+void Crew::stop() {
+  for (Lane* lane : all())
+    lane->stop();
+}
+
+Crew make_crew(const WorkerProgram& program, const WorkerSetup& setup, int jobs,
+               const std::vector<int>& devices) {
+  Crew crew;
+  crew.is_exclusive = setup.target.kind == TargetKind::Cpu;
+  for (int job = 0; job < jobs; ++job)
+    crew.compiling.emplace_back(program, setup);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    WorkerProgram measuring = program;
+    WorkerSetup there = setup;
+    there.device = devices[d];
+    if (crew.is_exclusive) measuring.variables = pinned(cores_of(d, devices.size()));
+    crew.measuring.emplace_back(std::move(measuring), std::move(there));
+  }
+  return crew;
+}
+
+std::vector<int> usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &set)) cores.push_back(core);
+    }
+  }
+  if (cores.empty()) cores.push_back(0);
+  return cores;
+}
+
+std::filesystem::path default_worker() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (self.filename() == "tensorc") return self;
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&default_worker), &info) != 0) {
+    const std::filesystem::path beside =
+        std::filesystem::path(info.dli_fname).parent_path() / ".." / "bin" / "tensorc";
+    if (access(beside.c_str(), X_OK) == 0) return std::filesystem::canonical(beside, error);
+  }
+  return {};
+}
+
+}  // namespace tc::tuner

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tuner/lane.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/process/args.hpp>
+#include <boost/process/child.hpp>
+#include <boost/process/env.hpp>
+#include <boost/process/environment.hpp>
+#include <boost/process/exe.hpp>
+#include <boost/process/extend.hpp>
+#include <boost/process/io.hpp>
+#include <boost/process/pipe.hpp>
+#include <cerrno>
+#include <cstdio>
+
+namespace tc::tuner {
+
+namespace {
+
+namespace bp = boost::process;
+
+/// The run decides what an interrupt from the terminal means, not its workers. Called between fork
+/// and exec.
+const auto ignore_interrupts = [](auto&) { ::signal(SIGINT, SIG_IGN); };
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+/// Writes to a process that may be gone: that is an answer of write(), not a signal to this thread.
+class QuietPipeSignal {
+public:
+  QuietPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~QuietPipeSignal() {
+    const timespec now{0, 0};
+    if (sigismember(&before_, SIGPIPE) == 0) {
+      while (sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+private:
+  sigset_t pipe_{}, before_{};
+};
+
+}  // namespace
+
+struct Lane::Process {
+  bp::pipe to, from;
+  bp::child child;
+  std::string received;  ///< bytes behind the last whole line
+};
+
+Lane::Lane(WorkerProgram program, WorkerSetup setup)
+    : program_(std::move(program)), setup_(std::move(setup)) {}
+Lane::~Lane() {
+  stop();
+}
+Lane::Lane(Lane&&) noexcept = default;
+Lane& Lane::operator=(Lane&&) noexcept = default;
+
+int Lane::descriptor() const {
+  return process_ ? process_->from.native_source() : -1;
+}
+
+void Lane::stop() {
+  job_.reset();
+  if (!process_) return;
+  std::error_code error;
+  process_->child.terminate(error);
+  process_->child.wait(error);
+  process_.reset();
+}
+
+void Lane::start(const Job& job, Clock::time_point deadline) {
+  job_ = job;
+  deadline_ = deadline;
+  if (!process_) {
+    auto process = std::make_unique<Process>();
+    // No other worker may hold an end: the death of this one must show as the end of its output.
+    for (const int end : {process->to.native_source(), process->to.native_sink(),
+                          process->from.native_source(), process->from.native_sink()})
+      fcntl(end, F_SETFD, FD_CLOEXEC);
+    bp::environment environment = boost::this_process::environment();
+    for (const auto& [name, value] : program_.variables)
+      environment[name] = value;
+    // What dying programs print is no output of this one.
+    const std::unique_ptr<std::FILE, CloseFile> errors(
+        std::fopen((setup_.folder + "/messages").c_str(), "a"));
+    std::error_code error;
+    process->child = bp::child(bp::exe = program_.file.string(), bp::args = program_.arguments,
+                               environment, bp::std_in<process->to, bp::std_out> process->from,
+                               bp::std_err > (errors ? errors.get() : stderr),
+                               bp::extend::on_exec_setup = ignore_interrupts, error);
+    if (error) return;  // poll() reports a process that ended
+    fcntl(process->from.native_source(), F_SETFL, O_NONBLOCK);
+    process_ = std::move(process);
+    if (!send(to_line(setup_))) return;
+  }
+  send(to_line(job));
+}
+
+bool Lane::send(const std::string& line) {
+  const QuietPipeSignal quiet;
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t count =
+        ::write(process_->to.native_sink(), line.data() + written, line.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    written += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+Reply Lane::ended() {
+  Reply reply;
+  reply.id = job_->id;
+  reply.outcome = Outcome::Crashed;
+  reply.reason = "crashed";
+  reply.detail = "the worker could not be started";
+  if (process_) {
+    // Its output has ended, and so must it; a process that is already dying keeps its status.
+    ::kill(process_->child.id(), SIGKILL);
+    std::error_code error;
+    process_->child.wait(error);
+    const int status = process_->child.native_exit_code();
+    reply.detail = WIFSIGNALED(status)
+                       ? fmt::format("the process ended by signal {} ({})", WTERMSIG(status),
+                                     strsignal(WTERMSIG(status)))
+                       : fmt::format("the process ended with status {}", WEXITSTATUS(status));
+  }
+  stop();
+  return reply;
+}
+
+std::optional<Reply> Lane::read_reply() {
+  for (;;) {
+    const std::size_t end = process_->received.find('\n');
+    if (end != std::string::npos) {
+      const std::string line = process_->received.substr(0, end);
+      process_->received.erase(0, end + 1);
+      Result<Reply, std::string> reply = reply_from_line(line);
+      if (!reply || reply->id != job_->id) {
+        // Something else wrote to its output: it cannot be trusted any more.
+        return ended();
+      }
+      job_.reset();
+      return std::move(reply).value();
+    }
+    char bytes[4096];
+    const ssize_t count = ::read(descriptor(), bytes, sizeof bytes);
+    if (count > 0) {
+      process_->received.append(bytes, static_cast<std::size_t>(count));
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return std::nullopt;
+    return ended();
+  }
+}
+
+std::optional<Reply> Lane::poll() {
+  if (!job_) return std::nullopt;
+  if (!process_) return ended();
+  if (std::optional<Reply> reply = read_reply()) return reply;
+  if (Clock::now() < deadline_) return std::nullopt;
+  Reply reply;
+  reply.id = job_->id;
+  reply.outcome = Outcome::Hung;
+  reply.reason = "hung";
+  reply.detail = "beyond the time limit";
+  stop();
+  return reply;
+}
+
+void wait_for_any(const std::vector<Lane*>& lanes, std::chrono::milliseconds most) {
+  std::vector<pollfd> descriptors;
+  Lane::Clock::time_point until = Lane::Clock::now() + most;
+  for (const Lane* lane : lanes) {
+    if (lane->is_idle()) continue;
+    until = std::min(until, lane->deadline());
+    if (lane->descriptor() < 0) return;
+    descriptors.push_back({lane->descriptor(), POLLIN, 0});
+  }
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(until - Lane::Clock::now()).count();
+  ::poll(descriptors.data(), descriptors.size(), static_cast<int>(std::max<long>(left, 0)));
+}
+
+}  // namespace tc::tuner

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tuner/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <type_traits>
+
+#include "tc/lang/interpreter.h"
+#include "tc/runtime/cpu/module.h"
+#include "tc/tuner/bench.h"
+
+namespace tc::tuner {
+
+namespace {
+
+/// Points that the interpreter does in a few seconds.
+constexpr std::int64_t kMostInterpreted = 10'000'000;
+/// Integers up to here are exact in float32, and so are their sums on the way.
+constexpr double kExactLimit = 0x1p22;
+
+double largest(const std::vector<compiler::HostTensor>& tensors) {
+  double result = 0;
+  for (const compiler::HostTensor& tensor : tensors) {
+    const lang::Value value = compiler::to_value(tensor);
+    for (const double x : value.real)
+      if (std::isfinite(x)) result = std::max(result, std::fabs(x));
+  }
+  return result;
+}
+
+bool is_exact(const compiler::Reference& reference) {
+  for (std::size_t o = 0; o < reference.language.size(); ++o) {
+    const lang::Value& value = reference.language[o];
+    const lang::Value& precise = reference.precise[o];
+    if (value.integer != precise.integer) return false;
+    for (std::size_t i = 0; i < value.real.size(); ++i) {
+      const double x = value.real[i];
+      if (x != precise.real[i] || x != std::floor(x) || std::fabs(x) > kExactLimit) return false;
+    }
+  }
+  return true;
+}
+
+Result<std::vector<compiler::HostTensor>, Failure>
+naive_results(const compiler::FrontEnd& front, std::string_view text, std::string_view def,
+              const Metadata& metadata, const CompileContext& context) {
+  const Result<Executor, Failure> executor =
+      compile(text, def, metadata, *named_options("naive", TargetKind::Cpu),
+              runtime::cpu::host_target(), context);
+  if (!executor) return executor.error();
+  Result<std::vector<compiler::HostTensor>, std::string> results =
+      cpu_bench(front)->run_checked(*executor);
+  if (!results) return compiler::argument_failure("the reference: " + results.error());
+  return std::move(results).value();
+}
+
+// ---- a file of plain values ----
+class Writer {
+public:
+  explicit Writer(std::ofstream& out) : out_(out) {}
+  template <class T>
+  void one(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    out_.write(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <class T>
+  void many(const T& values) {
+    one(static_cast<std::uint64_t>(values.size()));
+    out_.write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(values.size() * sizeof values[0]));
+  }
+  void value(const lang::Value& value) {
+    one(value.type);
+    many(value.shape);
+    many(value.real);
+    many(value.integer);
+  }
+
+private:
+  std::ofstream& out_;
+};
+
+class Reader {
+public:
+  explicit Reader(std::ifstream& in) : in_(in) {}
+  template <class T>
+  void one(T& value) {
+    in_.read(reinterpret_cast<char*>(&value), sizeof value);
+  }
+  template <class T>
+  void many(T& values) {
+    std::uint64_t size = 0;
+    one(size);
+    if (!in_) return;
+    values.resize(size);
+    in_.read(reinterpret_cast<char*>(values.data()),
+             static_cast<std::streamsize>(values.size() * sizeof values[0]));
+  }
+  void value(lang::Value& value) {
+    one(value.type);
+    many(value.shape);
+    many(value.real);
+    many(value.integer);
+  }
+
+private:
+  std::ifstream& in_;
+};
+
+}  // namespace
+
+Result<Oracle, Failure> Oracle::compute(const compiler::FrontEnd& front, std::string_view text,
+                                        std::string_view def, const Metadata& metadata,
+                                        const CompileContext& context) {
+  Oracle oracle;
+  if (lang::count_points(front.specialised) <= kMostInterpreted) {
+    oracle.source_ = "interpreter";
+    oracle.reference_ = compiler::interpret_reference(
+        front.specialised, input_values(front, compiler::InputKind::Integer),
+        initial_values(front));
+  } else {
+    oracle.source_ = "naive mapping";
+    const Result<std::vector<compiler::HostTensor>, Failure> results =
+        naive_results(front, text, def, metadata, context);
+    if (!results) return results.error();
+    for (const compiler::HostTensor& result : *results)
+      oracle.reference_.language.push_back(compiler::to_value(result));
+    oracle.reference_.precise = oracle.reference_.language;
+    oracle.reference_.scale = largest(input_values(front, compiler::InputKind::Integer));
+  }
+  oracle.exact_ = tuner::is_exact(oracle.reference_);
+  return oracle;
+}
+
+bool Oracle::save(const std::filesystem::path& file) const {
+  std::ofstream out(file, std::ios::binary);
+  Writer writer(out);
+  writer.many(source_);
+  writer.one(exact_);
+  writer.one(reference_.scale);
+  writer.one(static_cast<std::uint64_t>(reference_.language.size()));
+  const bool twice = source_ == "interpreter";
+  for (std::size_t o = 0; o < reference_.language.size(); ++o) {
+    writer.value(reference_.language[o]);
+    if (twice) writer.value(reference_.precise[o]);
+  }
+  out.close();
+  return !out.fail();
+}
+
+std::optional<Oracle> Oracle::load(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return std::nullopt;
+  Oracle oracle;
+  Reader reader(in);
+  reader.many(oracle.source_);
+  reader.one(oracle.exact_);
+  reader.one(oracle.reference_.scale);
+  std::uint64_t outputs = 0;
+  reader.one(outputs);
+  const bool twice = oracle.source_ == "interpreter";
+  for (std::uint64_t o = 0; o < outputs && in; ++o) {
+    reader.value(oracle.reference_.language.emplace_back());
+    if (twice) reader.value(oracle.reference_.precise.emplace_back());
+  }
+  if (!in) return std::nullopt;
+  if (!twice) oracle.reference_.precise = oracle.reference_.language;
+  return oracle;
+}
+
+std::optional<std::string> Oracle::compare(const compiler::FrontEnd& front,
+                                           const std::vector<compiler::HostTensor>& outputs) const {
+  const compiler::Comparison comparison =
+      compiler::compare(front.specialised, reference_, outputs,
+                        exact_ ? compiler::Exactness::Exact : compiler::Exactness::Rounded);
+  if (comparison.ok) return std::nullopt;
+  return comparison.message;
+}
+
+std::string Oracle::description() const {
+  return source_ + (exact_ ? ", exact" : ", within rounding");
+}
+
+}  // namespace tc::tuner

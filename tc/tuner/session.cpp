@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tuner/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tc/tuner/bench.h"
+
+namespace tc::tuner {
+
+namespace {
+
+/// Candidates proposed together; a constant, so that the sequence does not depend on the machine.
+constexpr std::size_t kRound = 12;
+/// A candidate is given up when it takes so many times the best.
+constexpr double kGiveUp = 2;
+constexpr std::size_t kFinalists = 3;
+constexpr int kFinalRounds = 5;
+/// Part of the budget that is kept for the finalists, and its most in seconds.
+constexpr double kFinalShare = 0.15;
+constexpr double kFinalSeconds = 6;
+constexpr std::chrono::milliseconds kTick{200};
+constexpr int kNoDevice = -1;
+
+Session::Clock::duration duration(double seconds) {
+  return std::chrono::duration_cast<Session::Clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
+
+std::optional<double> time_of(const Record& record) {
+  if (record.outcome != Outcome::Measured && record.outcome != Outcome::Slow) return std::nullopt;
+  return record.median_us;
+}
+
+bool same_call(const Identity& a, const Identity& b) {
+  return a.sizes == b.sizes && a.consts == b.consts && a.layout == b.layout &&
+         a.target == b.target && a.versions == b.versions;
+}
+
+}  // namespace
+
+Session::Session(const Assignment& assignment) : work_(assignment), start_(Clock::now()) {
+  const double budget = work_.settings.seconds;
+  end_ = budget > 0 ? start_ + duration(budget) : Clock::time_point::max();
+  search_end_ = budget > 0 ? end_ - duration(std::min(kFinalShare * budget, kFinalSeconds))
+                           : Clock::time_point::max();
+  for (Record& record : work_.records.find(work_.identity.program, work_.identity.kind)) {
+    if (same_call(record.identity, work_.identity))
+      known_.insert_or_assign(to_json(record.options), std::move(record));
+  }
+}
+
+bool Session::is_stopped() const {
+  return work_.settings.stop != nullptr && work_.settings.stop->load(std::memory_order_relaxed);
+}
+
+double Session::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+double Session::remaining() const {
+  return end_ == Clock::time_point::max() ? 0 : std::max(0.0, work_.settings.seconds - seconds());
+}
+
+bool Session::is_over(Clock::time_point end) const {
+  return is_stopped() || Clock::now() >= end;
+}
+
+Session::Clock::time_point Session::deadline(double limit) const {
+  return Clock::now() + duration(limit);
+}
+
+std::optional<Failure> Session::make_reference() {
+  Lane& lane = work_.crew.measuring.front();
+  Job job;
+  job.kind = Job::Kind::Reference;
+  lane.start(job, end_ == Clock::time_point::max() ? deadline(1e6) : end_);
+  for (;;) {
+    wait_for_any({&lane}, kTick);
+    if (const std::optional<Reply> reply = lane.poll()) {
+      if (reply->outcome == Outcome::Measured) {
+        verification_ = reply->verification;
+        return std::nullopt;
+      }
+      return compiler::argument_failure(
+          reply->outcome == Outcome::Hung
+              ? std::string("the results to compare with took the whole budget; give more time or "
+                            "smaller sizes")
+              : "no results to compare with: " + reply->detail);
+    }
+    if (is_stopped()) return compiler::argument_failure("interrupted before anything was measured");
+    tell();
+  }
+}
+
+std::vector<Session::Candidate> Session::next_round() {
+  std::size_t count = tried_.empty() ? work_.seeds : kRound;
+  if (work_.settings.trials > 0)
+    count = std::min(
+        count, static_cast<std::size_t>(std::max(0, work_.settings.trials - progress_.trials)));
+  std::vector<Candidate> round;
+  for (Genome& genome : work_.strategy.propose(count)) {
+    Candidate candidate;
+    candidate.options = work_.space.options(genome);
+    candidate.genome = std::move(genome);
+    const auto found = known_.find(to_json(candidate.options));
+    if (found != known_.end()) {
+      candidate.record = found->second;
+      ++progress_.resumed;
+    } else {
+      candidate.id = ++progress_.trials;
+    }
+    round.push_back(std::move(candidate));
+  }
+  return round;
+}
+
+void Session::search() {
+  while (!is_over(search_end_)) {
+    if (work_.settings.trials > 0 && progress_.trials >= work_.settings.trials) return;
+    std::vector<Candidate> round = next_round();
+    if (round.empty()) {
+      is_exhausted_ = true;
+      return;
+    }
+    const bool complete = run_round(round);
+    for (Candidate& candidate : round) {
+      if (!candidate.record) continue;
+      if (complete) work_.strategy.report(candidate.genome, time_of(*candidate.record));
+      tried_.push_back(std::move(candidate));
+    }
+    if (!complete) return;
+  }
+}
+
+void Session::feed(std::vector<Candidate>& round, std::vector<std::size_t>& to_compile,
+                   std::vector<std::size_t>& to_measure) {
+  const auto next = [](std::vector<std::size_t>& queue) {
+    const std::size_t first = queue.front();
+    queue.erase(queue.begin());
+    return first;
+  };
+  Crew& crew = work_.crew;
+  for (Lane& lane : crew.compiling) {
+    if (!lane.is_idle() || to_compile.empty() || (crew.is_exclusive && crew.is_measuring()))
+      continue;
+    const Candidate& candidate = round[next(to_compile)];
+    lane.start({Job::Kind::Compile, candidate.id, candidate.options, 0},
+               deadline(work_.settings.compile_limit));
+  }
+  for (Lane& lane : crew.measuring) {
+    if (!lane.is_idle() || to_measure.empty()) continue;
+    if (crew.is_exclusive && (!to_compile.empty() || crew.is_compiling())) continue;
+    const Candidate& candidate = round[next(to_measure)];
+    lane.start({Job::Kind::Measure, candidate.id, candidate.options, kGiveUp * best_us_},
+               deadline(work_.settings.run_limit));
+  }
+}
+
+void Session::take_replies(std::vector<Candidate>& round, std::vector<std::size_t>& to_measure) {
+  for (Lane& lane : work_.crew.compiling) {
+    const std::optional<Reply> reply = lane.poll();
+    if (!reply) continue;
+    const std::size_t position = in_round_.at(reply->id);
+    if (reply->outcome == Outcome::Measured)
+      to_measure.push_back(position);
+    else
+      finish(round[position], *reply, kNoDevice);
+  }
+  for (Lane& lane : work_.crew.measuring) {
+    if (const std::optional<Reply> reply = lane.poll())
+      finish(round[in_round_.at(reply->id)], *reply, lane.device());
+  }
+}
+
+/// False: the time was over before every candidate had its outcome.
+bool Session::run_round(std::vector<Candidate>& round) {
+  in_round_.clear();
+  std::vector<std::size_t> to_compile, to_measure;
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (round[i].record) {
+      finish(round[i], {}, kNoDevice);
+      continue;
+    }
+    in_round_[round[i].id] = i;
+    to_compile.push_back(i);
+  }
+  while (!std::all_of(round.begin(), round.end(),
+                      [](const Candidate& candidate) { return candidate.record.has_value(); })) {
+    if (is_over(search_end_)) {
+      work_.crew.stop();
+      return false;
+    }
+    feed(round, to_compile, to_measure);
+    wait_for_any(work_.crew.all(), kTick);
+    take_replies(round, to_measure);
+    tell();
+  }
+  return true;
+}
+
+void Session::finish(Candidate& candidate, const Reply& reply, int device) {
+  const bool is_known = candidate.record.has_value();
+  if (!is_known) {
+    Record record;
+    record.identity = work_.identity;
+    record.options = candidate.options;
+    record.outcome = reply.outcome;
+    record.detail = reply.detail;
+    record.median_us = reply.median_us;
+    record.samples = reply.samples;
+    record.verification = reply.verification;
+    record.provenance =
+        fmt::format("{} search, seed {}", work_.settings.search, work_.settings.seed);
+    if (device >= 0) record.provenance += fmt::format(", device {}", device);
+    candidate.record = record;
+    remember(record);
+  }
+  const Record& record = *candidate.record;
+  if (!record.is_usable()) {
+    const bool has_reason = !is_known && !reply.reason.empty();
+    ++progress_.failures[has_reason ? reply.reason : to_string(record.outcome)];
+    return;
+  }
+  if (best_us_ == 0 || record.median_us < best_us_) best_us_ = record.median_us;
+  if (record.options == work_.baseline) progress_.default_us = record.median_us;
+}
+
+void Session::remember(const Record& record) {
+  is_recorded_ = work_.records.put(record) && is_recorded_;
+}
+
+void Session::tell() {
+  progress_.seconds = seconds();
+  progress_.remaining = remaining();
+  progress_.best_us = best_us_;
+  std::vector<double> times;
+  for (const Candidate& candidate : tried_) {
+    if (candidate.record->is_usable()) times.push_back(candidate.record->median_us);
+  }
+  progress_.median_us = median(std::move(times));
+  if (work_.settings.progress) work_.settings.progress(progress_);
+}
+
+/// Positions of the best ones, and of the baseline.
+std::vector<std::size_t> Session::finalists() const {
+  std::vector<std::size_t> usable;
+  for (std::size_t i = 0; i < tried_.size(); ++i) {
+    if (tried_[i].record->is_usable()) usable.push_back(i);
+  }
+  std::stable_sort(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
+    return tried_[a].record->median_us < tried_[b].record->median_us;
+  });
+  std::vector<std::size_t> chosen;
+  for (std::size_t place = 0; place < usable.size(); ++place) {
+    const bool is_baseline = tried_[usable[place]].options == work_.baseline;
+    if (place < kFinalists || is_baseline) chosen.push_back(usable[place]);
+  }
+  return chosen;
+}
+
+void Session::compare_finalists() {
+  const std::vector<std::size_t> chosen = finalists();
+  if (chosen.size() < 2 || is_stopped()) return;
+  std::map<std::size_t, std::vector<double>> times;
+  std::map<std::size_t, int> samples;
+  Lane& lane = work_.crew.measuring.front();
+  const auto timed = [&](std::size_t position) -> std::optional<Reply> {
+    lane.start({Job::Kind::Time, 0, tried_[position].options, 0},
+               std::min(deadline(work_.settings.run_limit), end_));
+    for (;;) {
+      wait_for_any({&lane}, kTick);
+      if (std::optional<Reply> reply = lane.poll()) return reply;
+      if (is_stopped()) return std::nullopt;
+      tell();
+    }
+  };
+  for (int round = 0; round < kFinalRounds && !is_over(end_); ++round) {
+    std::map<std::size_t, Reply> replies;
+    for (const std::size_t position : chosen) {
+      const std::optional<Reply> reply = timed(position);
+      if (!reply || reply->outcome != Outcome::Measured) break;
+      replies.emplace(position, *reply);
+    }
+    // Half a round would favour some.
+    if (replies.size() < chosen.size()) break;
+    for (const auto& [position, reply] : replies) {
+      times[position].push_back(reply.median_us);
+      samples[position] += reply.samples;
+    }
+  }
+  lane.stop();
+  if (times.empty()) return;
+  best_us_ = 0;
+  for (const std::size_t position : chosen) {
+    Candidate& candidate = tried_[position];
+    candidate.record->median_us = median(times[position]);
+    candidate.record->samples = samples[position];
+    candidate.is_finalist = true;
+    candidate.record->created.clear();
+    remember(*candidate.record);
+    if (best_us_ == 0 || candidate.record->median_us < best_us_)
+      best_us_ = candidate.record->median_us;
+    if (candidate.options == work_.baseline) progress_.default_us = candidate.record->median_us;
+  }
+  tell();
+}
+
+Result<TuneReport, Failure> Session::report() const {
+  TuneReport report;
+  report.progress = progress_;
+  report.progress.seconds = seconds();
+  report.progress.remaining = 0;
+  report.default_us = progress_.default_us;
+  report.verification = verification_;
+  report.is_interrupted = is_stopped();
+  report.is_exhausted = is_exhausted_;
+  report.is_recorded = is_recorded_;
+  const Candidate* best = nullptr;
+  // Times of finalists were taken side by side; the others' cannot be compared with them.
+  const auto is_better = [&](const Candidate& candidate) {
+    if (!candidate.record->is_usable()) return false;
+    if (best == nullptr || candidate.is_finalist != best->is_finalist)
+      return best == nullptr || candidate.is_finalist;
+    return candidate.record->median_us < best->record->median_us;
+  };
+  for (const Candidate& candidate : tried_) {
+    const Record& record = *candidate.record;
+    report.trials.push_back({candidate.options, to_string(record.outcome), record.detail,
+                             record.median_us, candidate.id == 0});
+    if (is_better(candidate)) best = &candidate;
+  }
+  if (best == nullptr) {
+    std::string why;
+    for (const auto& [reason, count] : progress_.failures)
+      why += fmt::format("{}{} {}", why.empty() ? ": " : ", ", count, reason);
+    return compiler::argument_failure(
+        fmt::format("no candidate of {} could be measured{}", tried_.size(), why));
+  }
+  report.options = best->options;
+  report.best_us = best->record->median_us;
+  if (best->id == 0) report.verification = best->record->verification;
+  return report;
+}
+
+}  // namespace tc::tuner

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tuner/worker.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <istream>
+#include <new>
+#include <ostream>
+
+#include "tc/tuner/bench.h"
+#include "tc/tuner/protocol.h"
+#include "tc/tuner/reference.h"
+
+namespace tc::tuner {
+
+namespace {
+
+// The shadow of an instrumented program counts as its data.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TC_INSTRUMENTED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TC_INSTRUMENTED 1
+#endif
+#endif
+#ifdef TC_INSTRUMENTED
+constexpr bool kLimitsMemory = false;
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+
+void limit_process(const WorkerSetup& setup) {
+  // No worker outlives its run.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  // The driver of a GPU maps much more than it uses.
+  if (kLimitsMemory && setup.memory_bytes > 0 && setup.target.kind == TargetKind::Cpu) {
+    const auto bytes = static_cast<rlim_t>(setup.memory_bytes);
+    rlimit data{bytes, bytes};
+    setrlimit(RLIMIT_DATA, &data);
+  }
+}
+
+Reply failed(Outcome outcome, std::string reason, std::string detail) {
+  Reply reply;
+  reply.outcome = outcome;
+  reply.reason = std::move(reason);
+  reply.detail = std::move(detail);
+  return reply;
+}
+
+Reply rejected(const Failure& failure) {
+  const char* kind = failure.rejection                         ? to_string(failure.rejection->kind)
+                     : failure.kind == Failure::Kind::Internal ? "internal error"
+                                                               : "compile";
+  return failed(Outcome::Rejected, kind, failure.message);
+}
+
+class Worker {
+public:
+  explicit Worker(const WorkerSetup& setup)
+      : setup_(setup), source_("<text>", setup.text),
+        front_(compiler::front_end(source_, setup.def, setup.metadata,
+                                   compiler::fresh_alignment(setup.target))) {
+    context_.cache = open_cache(std::filesystem::path(setup.folder) / "kernels");
+    context_.reproducer_dir = setup.folder;
+    context_.cuda = find_cuda(setup.cuda);
+  }
+
+  Reply answer(const Job& job) {
+    Reply reply = front_ ? run(job) : rejected(front_.error());
+    reply.id = job.id;
+    return reply;
+  }
+
+private:
+  Reply run(const Job& job) {
+    const auto fault = setup_.faults.find(job.id);
+    fault_ = fault == setup_.faults.end() || job.kind != Job::Kind::Measure ? Fault::None
+                                                                            : fault->second;
+    try {
+      if (job.kind == Job::Kind::Reference) return reference();
+      return candidate(job);
+    } catch (const std::bad_alloc&) {
+      return failed(Outcome::Rejected, "memory", "out of memory");
+    } catch (const std::exception& error) {
+      return failed(Outcome::Rejected, "internal error", error.what());
+    }
+  }
+
+  std::filesystem::path reference_file() const {
+    return std::filesystem::path(setup_.folder) / "reference";
+  }
+
+  Reply reference() {
+    const Result<Oracle, Failure> oracle =
+        Oracle::compute(*front_, setup_.text, setup_.def, setup_.metadata, context_);
+    if (!oracle) return rejected(oracle.error());
+    if (!oracle->save(reference_file()))
+      return failed(Outcome::Rejected, "file",
+                    fmt::format("'{}' cannot be written", reference_file().string()));
+    Reply reply;
+    reply.outcome = Outcome::Measured;
+    reply.verification = oracle->description();
+    return reply;
+  }
+
+  Reply candidate(const Job& job) {
+    const Result<Executor, Failure> executor =
+        compile(setup_.text, setup_.def, setup_.metadata, job.options, setup_.target, context_);
+    if (!executor) return rejected(executor.error());
+    if (job.kind == Job::Kind::Compile) {
+      Reply done;
+      done.outcome = Outcome::Measured;
+      return done;
+    }
+    if (!bench_) {
+      if (auto problem = open_bench()) return failed(Outcome::Rejected, "device", *problem);
+    }
+    Reply reply;
+    if (job.kind == Job::Kind::Measure) {
+      if (std::optional<Reply> wrong = checked(*executor)) return *wrong;
+      reply.verification = oracle_->description();
+    }
+    const Result<Timing, std::string> timing = bench_->time(*executor, job.stop_us);
+    if (!timing) return failed_on_device(timing.error());
+    reply.outcome = timing->is_stopped ? Outcome::Slow : Outcome::Measured;
+    reply.reason = timing->is_stopped ? "slow" : "";
+    reply.median_us = timing->median_us;
+    reply.samples = timing->samples;
+    return reply;
+  }
+
+  std::optional<Reply> checked(const Executor& executor) {
+    if (!oracle_) oracle_ = Oracle::load(reference_file());
+    if (!oracle_) return failed(Outcome::Rejected, "file", "the reference cannot be read");
+    if (fault_ == Fault::Crash) raise(SIGSEGV);
+    while (fault_ == Fault::Hang)
+      pause();
+    Result<std::vector<compiler::HostTensor>, std::string> results = bench_->run_checked(executor);
+    if (!results) return failed_on_device(results.error());
+    if (fault_ == Fault::Wrong) spoil(*results);
+    if (auto difference = oracle_->compare(*front_, *results))
+      return failed(Outcome::Wrong, "wrong", *difference);
+    return std::nullopt;
+  }
+
+  static void spoil(std::vector<compiler::HostTensor>& results) {
+    for (compiler::HostTensor& result : results) {
+      if (result.bytes() > 0) result.data()[result.bytes() - 1] ^= 0x41;
+    }
+  }
+
+  /// What a run did to memory is a wrong result on a CPU. An error of a GPU may stay with the
+  /// process: it ends, and another one takes over.
+  Reply failed_on_device(const std::string& message) {
+    if (setup_.target.kind == TargetKind::Cpu) return failed(Outcome::Wrong, "wrong", message);
+    is_spent_ = true;
+    return failed(Outcome::Crashed, "device error", message);
+  }
+
+  std::optional<std::string> open_bench() {
+    if (setup_.target.kind == TargetKind::Cpu) {
+      bench_ = cpu_bench(*front_);
+      return std::nullopt;
+    }
+    Result<std::unique_ptr<Bench>, std::string> bench =
+        cuda_bench(*front_, setup_.device, setup_.target, context_);
+    if (!bench) return bench.error();
+    bench_ = std::move(bench).value();
+    return std::nullopt;
+  }
+
+  WorkerSetup setup_;
+  SourceBuffer source_;
+  Result<compiler::FrontEnd, Failure> front_;
+  CompileContext context_;
+  std::optional<Oracle> oracle_;
+  std::unique_ptr<Bench> bench_;
+  Fault fault_ = Fault::None;
+  bool is_spent_ = false;
+
+public:
+  bool is_spent() const { return is_spent_; }
+};
+
+}  // namespace
+
+int run_worker(std::istream& in, std::ostream& out) {
+  std::string line;
+  if (!std::getline(in, line)) return 0;
+  const Result<WorkerSetup, std::string> setup = setup_from_line(line);
+  if (!setup) return 1;
+  limit_process(*setup);
+  Worker worker(*setup);
+  while (!worker.is_spent() && std::getline(in, line)) {
+    const Result<Job, std::string> job = job_from_line(line);
+    if (!job) return 1;
+    out << to_line(worker.answer(*job)) << std::flush;
+  }
+  return 0;
+}
+
+}  // namespace tc::tuner

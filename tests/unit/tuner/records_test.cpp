@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "example_records.h"
+
+namespace tc::tuner {
+namespace {
+
+class RecordsTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("tc-records-test-" + std::to_string(getpid()));
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path file() const { return folder_ / "records.sqlite"; }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(RecordsTest, JsonRoundTrip) {
+  Record record = example_record({7, 9}, 3, 12.5);
+  record.identity.consts = {0.1, -3};
+  record.identity.layout = "in0:1,7 ";
+  record.options.tile = {4, 0};
+  record.created = "2026-01-02T03:04:05.006Z";
+  const Result<Record, std::string> read = record_from_json(to_json(record));
+  ASSERT_TRUE(read.has_value()) << read.error();
+  EXPECT_EQ(to_json(*read), to_json(record));
+  EXPECT_EQ(read->options, record.options);
+  EXPECT_EQ(read->identity.consts, record.identity.consts);
+}
+
+TEST_F(RecordsTest, JsonErrorsSayWhatIsWrong) {
+  const std::string good = to_json(example_record({7, 9}, 3, 12.5));
+  const auto error_of = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    const Result<Record, std::string> read = record_from_json(text);
+    return read ? std::string("accepted") : read.error();
+  };
+  EXPECT_NE(error_of("tuned-1", "tuned-9").find("tuned-9"), std::string::npos);
+  EXPECT_NE(error_of("\"tasks\":3", "\"tasks\":-3").find("tasks"), std::string::npos);
+  EXPECT_NE(error_of("\"tasks\":3", "\"task\":3").find("task"), std::string::npos);
+  EXPECT_NE(error_of("measured", "guessed").find("guessed"), std::string::npos);
+  EXPECT_NE(error_of("12.5", "0").find("above 0"), std::string::npos);
+  EXPECT_NE(error_of("\"cpu\"", "\"tpu\"").find("tpu"), std::string::npos);
+  EXPECT_FALSE(record_from_json("{").has_value());
+  EXPECT_FALSE(record_from_json("{\"record\":\"tuned-1\"}").has_value());
+}
+
+TEST_F(RecordsTest, LaterReplacesEarlierOfTheSamePlaceOnly) {
+  const auto store = open_sqlite_records(file());
+  Record record = example_record({7, 9}, 3, 12.5);
+  record.created = "2026-01-02T00:00:00.000Z";
+  ASSERT_TRUE(store->put(record));
+  record.median_us = 11;
+  record.created = "2026-01-03T00:00:00.000Z";
+  ASSERT_TRUE(store->put(record));
+  record.median_us = 99;
+  record.created = "2026-01-01T00:00:00.000Z";
+  ASSERT_TRUE(store->put(record));
+  ASSERT_TRUE(store->put(example_record({7, 9}, 4, 20)));
+  ASSERT_TRUE(store->put(example_record({7, 8}, 3, 21)));
+  Record cuda = example_record({7, 9}, 3, 1);
+  cuda.identity.kind = TargetKind::Cuda;
+  cuda.identity.target = "t2";
+  ASSERT_TRUE(store->put(cuda));
+  const std::vector<Record> found = store->find("0123", TargetKind::Cpu);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].median_us, 11);
+  EXPECT_FALSE(found[1].created.empty());
+  EXPECT_EQ(store->find("0123", TargetKind::Cuda).size(), 1u);
+  EXPECT_TRUE(store->find("4567", TargetKind::Cpu).empty());
+  EXPECT_EQ(open_sqlite_records(file())->list().size(), 4u);
+  EXPECT_EQ(store->clear(), 4);
+  EXPECT_TRUE(store->list().empty());
+}
+
+TEST_F(RecordsTest, ProcessesWriteOneFileAndKilledOnesLoseNothing) {
+  constexpr int kProcesses = 4;
+  constexpr int kEach = 25;
+  std::vector<pid_t> children;
+  for (int p = 0; p < kProcesses; ++p) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto store = open_sqlite_records(file());
+      bool kept = true;
+      for (int i = 0; i < kEach; ++i)
+        kept = store->put(example_record({p, i}, 1, 1 + i)) && kept;
+      // The end of a process that gets no chance to close anything.
+      if (kept) raise(SIGKILL);
+      _exit(1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  }
+  EXPECT_EQ(open_sqlite_records(file())->list().size(), std::size_t{kProcesses * kEach});
+}
+
+TEST_F(RecordsTest, WhatCannotBeWrittenIsReported) {
+  std::filesystem::create_directories(folder_);
+  std::ofstream(file()) << std::string(5000, 'x');
+  const auto store = open_sqlite_records(file());
+  EXPECT_FALSE(store->put(example_record({1, 2}, 1, 1)));
+  EXPECT_TRUE(store->list().empty());
+}
+
+TEST_F(RecordsTest, MemoryStoreBehavesAlike) {
+  const auto store = open_memory_records();
+  store->put(example_record({7, 9}, 3, 12));
+  store->put(example_record({7, 9}, 3, 11));
+  store->put(example_record({7, 9}, 4, 20));
+  const std::vector<Record> found = store->find("0123", TargetKind::Cpu);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].median_us, 11);
+  EXPECT_EQ(store->clear(), 2);
+}
+
+}  // namespace
+}  // namespace tc::tuner

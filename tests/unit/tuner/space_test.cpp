@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tuner/space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "example_space.h"
+#include "tc/tuner/model.h"
+
+namespace tc::tuner {
+namespace {
+
+const Parameter* find(const Space& space, const std::string& field, int element = -1) {
+  for (const Parameter& parameter : space.parameters()) {
+    if (parameter.field == field && parameter.element == element) return &parameter;
+  }
+  return nullptr;
+}
+
+bool holds(const Parameter* parameter, std::int64_t value) {
+  return parameter != nullptr && std::find(parameter->values.begin(), parameter->values.end(),
+                                           value) != parameter->values.end();
+}
+
+TEST(Facts, BandProductsAndReductions) {
+  const Facts facts = facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}});
+  ASSERT_EQ(facts.band.size(), 2u);
+  EXPECT_EQ(facts.band[0].extent, 130);
+  EXPECT_EQ(facts.band[1].extent, 70);
+  EXPECT_TRUE(facts.has_product);
+  EXPECT_TRUE(facts.has_reduction);
+  EXPECT_FALSE(facts.has_temporary);
+  EXPECT_EQ(facts.longest_reduction, 300);
+  const Facts chain = facts_of(kChain, {{"M", 40}, {"N", 50}});
+  EXPECT_TRUE(chain.has_temporary);
+  EXPECT_FALSE(chain.has_product);
+}
+
+TEST(Space, EveryFieldOfTheSchemaIsSearchedOrSemantics) {
+  std::vector<std::string> semantics;
+  for_each_field([&](const auto& field) {
+    if (!is_searched(field.name)) semantics.emplace_back(field.name);
+  });
+  // A new option is one or the other: decide in space.cpp.
+  EXPECT_EQ(semantics, (std::vector<std::string>{"bounds", "deterministic", "fast_math"}));
+}
+
+TEST(Space, ParametersFollowFromTheProgram) {
+  const Space matmul(facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}}), {}, {}, {});
+  EXPECT_TRUE(holds(find(matmul, "contract_block_k"), 256));
+  EXPECT_TRUE(holds(find(matmul, "split_reduction"), 8));
+  EXPECT_EQ(find(matmul, "local_bytes"), nullptr);
+  EXPECT_EQ(find(matmul, "threads"), nullptr) << "no option of a CPU";
+  EXPECT_TRUE(holds(find(matmul, "tile", 0), 65)) << "a divisor";
+  EXPECT_TRUE(holds(find(matmul, "tile", 1), 64)) << "a power of two";
+  EXPECT_TRUE(holds(find(matmul, "tile", 1), 48)) << "a multiple of 16 lanes";
+  EXPECT_TRUE(holds(find(matmul, "tile", 1), 0)) << "the whole";
+  const Space chain(facts_of(kChain, {{"M", 40}, {"N", 50}}), {}, {}, {});
+  EXPECT_EQ(find(chain, "contract_block_k"), nullptr);
+  EXPECT_NE(find(chain, "local_bytes"), nullptr);
+  EXPECT_NE(find(chain, "fusion"), nullptr);
+}
+
+TEST(Space, GenomesAndOptionsAreTheSame) {
+  const Space space(facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}}), {}, {}, {});
+  Dice dice(7);
+  Proposals proposals(space, {});
+  for (int i = 0; i < 200; ++i) {
+    const Genome genome = proposals.random(dice);
+    const MappingOptions options = space.options(genome);
+    EXPECT_EQ(validate(options), "");
+    const std::optional<Genome> back = space.genome(options);
+    ASSERT_TRUE(back.has_value()) << to_json(options);
+    EXPECT_EQ(space.options(*back), options);
+  }
+}
+
+TEST(Space, FixedFieldsStay) {
+  MappingOptions base;
+  base.tasks = 5;
+  base.fast_math = true;
+  base.tile = {16, 16};
+  const Space space(facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}}), base, {"tasks", "tile"},
+                    {});
+  EXPECT_EQ(find(space, "tasks"), nullptr);
+  EXPECT_EQ(find(space, "tile", 0), nullptr);
+  Dice dice(7);
+  for (int i = 0; i < 50; ++i) {
+    const MappingOptions options = space.options(Proposals(space, {}).random(dice));
+    EXPECT_EQ(options.tasks, 5);
+    EXPECT_TRUE(options.fast_math);
+    EXPECT_EQ(options.tile, base.tile);
+  }
+}
+
+TEST(Space, SeedsBringTheirValues) {
+  MappingOptions odd;
+  odd.tile = {37, 11};
+  odd.register_rows = 9;
+  odd.tasks = 12345;
+  odd.contract_block_k = 77;
+  const Facts facts = facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}});
+  EXPECT_FALSE(Space(facts, {}, {}, {}).genome(odd).has_value());
+  const Space space(facts, {}, {}, {odd});
+  const std::optional<Genome> genome = space.genome(odd);
+  ASSERT_TRUE(genome.has_value());
+  EXPECT_EQ(space.options(*genome), odd);
+}
+
+TEST(Space, NumbersBeyondTheTargetAreRefused) {
+  const Space space(facts_of(kMatmul, {{"M", 4096}, {"N", 4096}, {"K", 8}}), {}, {}, {});
+  const auto kind = [&](const MappingOptions& options) {
+    const std::optional<Rejection> refusal = space.refusal(options);
+    return refusal ? std::optional(refusal->kind) : std::nullopt;
+  };
+  EXPECT_EQ(kind({}), std::nullopt);
+  MappingOptions registers;
+  registers.register_rows = 16;
+  registers.register_vectors = 8;
+  EXPECT_EQ(kind(registers), RejectionKind::RegisterOverflow);
+  MappingOptions threads;
+  threads.threads = 4096;
+  EXPECT_EQ(kind(threads), RejectionKind::TooManyThreads);
+  MappingOptions tasks;
+  tasks.tile = {1, 1};
+  EXPECT_EQ(kind(tasks), RejectionKind::TooManyThreads);
+}
+
+TEST(Model, RanksWholeLinesAndBusyCoresFirst) {
+  const Facts facts = facts_of(kChain, {{"M", 2048}, {"N", 2048}});
+  const auto cost = [&](std::vector<std::int64_t> tile) {
+    MappingOptions options;
+    options.tile = std::move(tile);
+    return estimate(facts, options);
+  };
+  EXPECT_LT(cost({64, 0}), cost({0, 0})) << "one task keeps one core busy";
+  EXPECT_LT(cost({64, 256}), cost({256, 1})) << "columns waste lines";
+  EXPECT_LT(cost({64, 256}), cost({1, 1})) << "tasks cost";
+  const Facts product = facts_of(kMatmul, {{"M", 2048}, {"N", 2048}, {"K", 256}});
+  MappingOptions tall, square;
+  tall.tile = square.tile = {256, 256};
+  tall.register_rows = 1;
+  tall.register_vectors = 1;
+  square.register_rows = 12;
+  square.register_vectors = 2;
+  EXPECT_LT(estimate(product, square), estimate(product, tall));
+}
+
+}  // namespace
+}  // namespace tc::tuner
