@@ -9,7 +9,9 @@
 namespace tc::cli {
 
 int explain_command(const ExplainFlags& flags, const Environment& environment) {
-  const CompileContext context = make_context(environment, CacheUse::None);
+  // Options 'tuned' come from the records in the cache.
+  const CompileContext context = make_context(
+      environment, flags.call.options == "tuned" ? CacheUse::AsConfigured : CacheUse::None);
   const Call call = make_call(flags.call, context);
   const auto report =
       compiler::explain(call.source, call.def, call.metadata, call.options, call.target);

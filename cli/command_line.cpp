@@ -11,6 +11,7 @@
 #include "exit_status.h"
 #include "tc/lang/interpreter.h"
 #include "tc/support/check.h"
+#include "tc/tune.h"
 
 namespace {
 
@@ -119,7 +120,7 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("compile")) return compile_command(compile, environment);
   if (app.got_subcommand("explain")) return explain_command(explain, environment);
   if (app.got_subcommand("tune")) return tune_command(tune, environment);
-  if (app.got_subcommand(kTuneWorker)) return tune_worker_command();
+  if (app.got_subcommand(kTuneWorker)) return run_tune_worker();
   if (app.got_subcommand("cache")) return cache_command(cache, environment);
   if (app.got_subcommand("repro")) return repro_command(repro_file, environment);
   return info_command(info, environment);

@@ -5,13 +5,11 @@
 
 #include <atomic>
 #include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "exit_status.h"
 #include "tc/tune.h"
-#include "tc/tuner/worker.h"
 
 namespace tc::cli {
 
@@ -177,10 +175,6 @@ int tune_command(const TuneFlags& flags, const Environment& environment) {
   else
     print(*report);
   return kDone;
-}
-
-int tune_worker_command() {
-  return tuner::run_worker(std::cin, std::cout);
 }
 
 }  // namespace tc::cli

@@ -77,7 +77,6 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment);
 int tune_command(const TuneFlags& flags, const Environment& environment);
 /// The hidden subcommand that `tune` starts.
 inline constexpr const char* kTuneWorker = "tune-worker";
-int tune_worker_command();
 
 struct InfoFlags {
   bool json = false;

@@ -52,6 +52,8 @@ struct TuneSettings {
   /// The program `tensorc`; empty: this program if that is it, else the one in the folder "bin"
   /// beside that of this library.
   std::filesystem::path worker;
+  /// Of that program: what makes it call run_tune_worker().
+  std::vector<std::string> worker_arguments = {"tune-worker"};
   CudaSearch cuda;                    ///< where workers look for CUDA
   std::map<int, std::string> faults;  ///< for tests, by trial from 1: crash, hang, wrong
   std::function<void(const TuneProgress&)> progress;  ///< called in the calling thread
@@ -88,6 +90,10 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
                                      const Metadata& metadata, const TuneSettings& settings = {},
                                      const std::optional<NamedTarget>& target = std::nullopt,
                                      const CompileContext& context = {});
+
+/// The body of a worker process, for programs that are their own workers: jobs from stdin, replies
+/// to stdout. Returns the exit status.
+int run_tune_worker();
 
 /// Options that records chose for a call.
 struct TunedOptions {

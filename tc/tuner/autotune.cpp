@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iostream>
 #include <set>
 
 #include "tc/compiler/pipeline.h"
@@ -13,6 +14,7 @@
 #include "tc/tuner/model.h"
 #include "tc/tuner/run_folder.h"
 #include "tc/tuner/session.h"
+#include "tc/tuner/worker.h"
 
 namespace tc {
 
@@ -117,6 +119,10 @@ std::vector<MappingOptions> seed_options(const TuneSettings& settings,
 
 }  // namespace
 
+int run_tune_worker() {
+  return tuner::run_worker(std::cin, std::cout);
+}
+
 Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def,
                                      const Metadata& metadata, const TuneSettings& settings,
                                      const std::optional<NamedTarget>& requested,
@@ -157,8 +163,10 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
 
   const tuner::RunFolder folder;
   if (folder.path().empty()) return argument_failure("no folder for temporary files can be made");
-  const tuner::WorkerProgram worker{
-      settings.worker.empty() ? tuner::default_worker() : settings.worker, {"tune-worker"}, {}};
+  const tuner::WorkerProgram worker{settings.worker.empty() ? tuner::default_worker()
+                                                            : settings.worker,
+                                    settings.worker_arguments,
+                                    {}};
   if (access(worker.file.c_str(), X_OK) != 0)
     return argument_failure(
         fmt::format("the program 'tensorc' that runs candidates was not found{}",
@@ -173,6 +181,7 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   setup.cuda = settings.cuda;
   setup.folder = folder.path().string();
   setup.memory_bytes = settings.memory_bytes > 0 ? settings.memory_bytes : half_of_memory();
+  setup.run_limit = settings.run_limit;
   setup.faults = *faults;
   const int jobs =
       settings.jobs > 0 ? settings.jobs : static_cast<int>(tuner::usable_cores().size());

@@ -138,6 +138,7 @@ std::string to_line(const WorkerSetup& setup) {
   json["cuda_driver"] = setup.cuda.driver;
   json["folder"] = setup.folder;
   json["memory_bytes"] = setup.memory_bytes;
+  json["run_limit"] = setup.run_limit;
   json["faults"] = Json::array();
   for (const auto& [job, fault] : setup.faults)
     json["faults"].push_back({job, kFaults[static_cast<std::size_t>(fault)]});
@@ -157,6 +158,7 @@ Result<WorkerSetup, std::string> setup_from_line(std::string_view line) {
     json.at("cuda_driver").get_to(setup.cuda.driver);
     json.at("folder").get_to(setup.folder);
     json.at("memory_bytes").get_to(setup.memory_bytes);
+    json.at("run_limit").get_to(setup.run_limit);
     for (const Json& entry : json.at("faults")) {
       const auto fault = fault_from_name(entry.at(1).get<std::string>());
       if (!fault) throw Malformed("unknown fault");

@@ -28,6 +28,7 @@ struct WorkerSetup {
   CudaSearch cuda;
   std::string folder;             ///< of the run: kernels that compile jobs made, the reference
   std::int64_t memory_bytes = 0;  ///< most that the process may have; 0: no limit
+  double run_limit = 0;           ///< seconds that a run may take; 0: no limit
   std::map<int, Fault> faults;    ///< by job
 };
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <istream>
 #include <new>
 #include <ostream>
@@ -32,6 +33,9 @@ constexpr bool kLimitsMemory = false;
 #else
 constexpr bool kLimitsMemory = true;
 #endif
+
+/// Executions of statements that one thread of a GPU does in a second, at most.
+constexpr double kThreadPace = 1e9;
 
 void limit_process(const WorkerSetup& setup) {
   // No worker outlives its run.
@@ -70,6 +74,11 @@ public:
     context_.cache = open_cache(std::filesystem::path(setup.folder) / "kernels");
     context_.reproducer_dir = setup.folder;
     context_.cuda = find_cuda(setup.cuda);
+    // A kernel cannot be stopped: what one thread would not end in time is not launched.
+    if (setup.run_limit > 0) {
+      context_.limits.thread_work = std::min(
+          context_.limits.thread_work, static_cast<std::int64_t>(kThreadPace * setup.run_limit));
+    }
   }
 
   Reply answer(const Job& job) {
