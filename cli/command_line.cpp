@@ -120,7 +120,7 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("compile")) return compile_command(compile, environment);
   if (app.got_subcommand("explain")) return explain_command(explain, environment);
   if (app.got_subcommand("tune")) return tune_command(tune, environment);
-  if (app.got_subcommand(kTuneWorker)) return run_tune_worker();
+  if (app.got_subcommand(kTuneWorker)) return tc::run_tune_worker();
   if (app.got_subcommand("cache")) return cache_command(cache, environment);
   if (app.got_subcommand("repro")) return repro_command(repro_file, environment);
   return info_command(info, environment);

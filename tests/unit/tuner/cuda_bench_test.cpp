@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measuring on CUDA over a driver that records what is called. Its kernels compute nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "../runtime_cuda/fake_driver.h"
+#include "tc/compiler/backend.h"
+#include "tc/compiler/cuda_platform.h"
+#include "tc/compiler/executor_impl.h"
+#include "tc/kernel/plan.h"
+#include "tc/kernel/seal.h"
+#include "tc/runtime/cuda/launch_table.h"
+#include "tc/tuner/bench.h"
+
+namespace tc::tuner {
+namespace {
+
+class CudaBenchTest : public ::testing::Test {
+protected:
+  void SetUp() override { fake::reset(); }
+  void TearDown() override {
+    EXPECT_EQ(fake::violations(), std::vector<std::string>{});
+    bench_.reset();
+    EXPECT_EQ(fake::alive("memory"), 0);
+  }
+
+  static compiler::FrontEnd make_front() {
+    Metadata metadata;
+    metadata.inputs = {{DType::Float32, {8}, {}, 16}};
+    metadata.output_alignment = 16;
+    const SourceBuffer source("<text>", "def scale(float(N) x) -> (y) { y(i) = x(i) * 2.0 }");
+    return *compiler::front_end(source, "scale", metadata, 16);
+  }
+
+  Executor executor() const {
+    runtime::cuda::LaunchTable table;
+    table.arguments = {{.kind = kernel::Argument::Kind::Input, .name = "x", .position = 0},
+                       {.kind = kernel::Argument::Kind::Output, .name = "y", .position = 0},
+                       {.kind = kernel::Argument::Kind::Scratch,
+                        .name = "s",
+                        .offset_bytes = 32,
+                        .size_bytes = 32}};
+    table.kernels = {{.name = "scale", .grid = {7, 1, 1}, .block = {128, 1, 1}, .buffers = 3}};
+    table.scratch_bytes = 64;
+    table.steps = kernel::parse_steps("launch 0(0, 1, 2)\n").value();
+    const compiler::StoredKernel stored{"scale 40 16 4 8 128\nlaunches\n" +
+                                            runtime::cuda::to_text(table),
+                                        kernel::seal("scale "), "scale"};
+    auto impl = std::make_shared<Executor::Impl>();
+    impl->name = "scale";
+    impl->input_names = {"x"};
+    impl->inputs = front_.inputs;
+    impl->outputs = front_.outputs;
+    impl->output_roles = {{"y", -1}};
+    impl->target = *cuda_target("sm_90a");
+    impl->code = *compiler::cuda_backend(context_.cuda)->load(stored);
+    return Executor(std::move(impl));
+  }
+
+  Bench& bench() {
+    if (!bench_) {
+      auto made = cuda_bench(front_, 1, *cuda_target("sm_90a"), context_);
+      EXPECT_TRUE(made.has_value());
+      bench_ = std::move(made).value();
+    }
+    return *bench_;
+  }
+
+  const compiler::FrontEnd front_ = make_front();
+  CompileContext context_{.cuda = find_cuda({.path = "/nonexistent", .driver = TC_FAKE_CUDA})};
+  std::unique_ptr<Bench> bench_;
+};
+
+TEST_F(CudaBenchTest, RunsOnceOnPoisonedMemoryOfItsOwn) {
+  const auto results = bench().run_checked(executor());
+  ASSERT_TRUE(results.has_value()) << results.error();
+  ASSERT_EQ(results->size(), 1u);
+  const unsigned char* bytes = results->front().data();
+  EXPECT_TRUE(std::all_of(bytes, bytes + results->front().bytes(), [](unsigned char byte) {
+    return byte == kPoison;
+  })) << "what no kernel wrote";
+  const auto launches = fake::launches();
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].device, 1);
+  EXPECT_NE(launches[0].stream, nullptr);
+  ASSERT_EQ(launches[0].parameters.size(), 3u);
+  for (std::size_t p = 0; p < 3; ++p)
+    EXPECT_EQ(launches[0].parameters[p] % 16, 0u) << p;
+}
+
+TEST_F(CudaBenchTest, InputsTakeTurns) {
+  const Result<Timing, std::string> timing = bench().time(executor(), 0);
+  ASSERT_TRUE(timing.has_value()) << timing.error();
+  EXPECT_GT(timing->samples, 3);
+  EXPECT_GT(timing->median_us, 0);
+  EXPECT_FALSE(timing->is_stopped);
+  std::vector<std::uint64_t> inputs;
+  for (const fake::Launch& launch : fake::launches())
+    inputs.push_back(launch.parameters.at(0));
+  std::sort(inputs.begin(), inputs.end());
+  EXPECT_GT(std::unique(inputs.begin(), inputs.end()) - inputs.begin(), 1);
+}
+
+TEST_F(CudaBenchTest, SlowOnesAreGivenUp) {
+  const Result<Timing, std::string> timing = bench().time(executor(), 1e-6);
+  ASSERT_TRUE(timing.has_value()) << timing.error();
+  EXPECT_TRUE(timing->is_stopped);
+}
+
+TEST_F(CudaBenchTest, FaultsOfTheDeviceAreErrors) {
+  const Executor scale = executor();
+  bench();
+  constexpr int kIllegalAddress = 700;
+  fake::fail("cuStreamSynchronize", kIllegalAddress);
+  EXPECT_FALSE(bench().run_checked(scale).has_value());
+}
+
+}  // namespace
+}  // namespace tc::tuner
