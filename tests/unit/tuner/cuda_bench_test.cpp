@@ -27,6 +27,11 @@ protected:
     EXPECT_EQ(fake::alive("memory"), 0);
   }
 
+  static CompileContext make_context() {
+    CompileContext context;
+    context.cuda = find_cuda({.path = "/nonexistent", .driver = TC_FAKE_CUDA});
+    return context;
+  }
   static compiler::FrontEnd make_front() {
     Metadata metadata;
     metadata.inputs = {{DType::Float32, {8}, {}, 16}};
@@ -70,7 +75,7 @@ protected:
   }
 
   const compiler::FrontEnd front_ = make_front();
-  CompileContext context_{.cuda = find_cuda({.path = "/nonexistent", .driver = TC_FAKE_CUDA})};
+  const CompileContext context_ = make_context();
   std::unique_ptr<Bench> bench_;
 };
 
