@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 
 #include "../runtime_cuda/fake_driver.h"
 #include "tc/compiler/backend.h"
@@ -20,7 +20,8 @@ namespace {
 
 class CudaBenchTest : public ::testing::Test {
 protected:
-  void SetUp() override { fake::reset(); }
+  /// All memory is that of device 1.
+  void SetUp() override { fake::reset({.memory = {{1, UINTPTR_MAX, 1}}}); }
   void TearDown() override {
     EXPECT_EQ(fake::violations(), std::vector<std::string>{});
     bench_.reset();
