@@ -109,6 +109,8 @@ struct Op {
   std::vector<Target> targets;
   std::optional<Combine> combine;
   bool from_identity = false;
+  bool atomic = false;  ///< points of several threads or tasks may meet in one element, so each
+                        ///< update of it is atomic; needs a combine with one target
   std::optional<Layout> layout;
 };
 

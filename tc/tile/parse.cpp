@@ -187,6 +187,11 @@ private:
   }
 
   void update(Op& op) {
+    // A buffer may have this name, too.
+    if (in_.is("atomic") && !in_.is_at(1, "[")) {
+      in_.next();
+      op.atomic = true;
+    }
     const bool tuple = in_.accept("(");
     do {
       Target target;

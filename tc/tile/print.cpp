@@ -101,7 +101,8 @@ private:
     // After a combine, a leading `!` would read as "from the identity".
     if (tuple || (op.combine && values[0] == '!')) values = "(" + values + ")";
     const std::string combine = op.combine ? to_text(*op.combine) : "";
-    line(fmt::format("{} {}={} {}", places, combine, op.from_identity ? "!" : "", values));
+    line(fmt::format("{}{} {}={} {}", op.atomic ? "atomic " : "", places, combine,
+                     op.from_identity ? "!" : "", values));
   }
 
   void layout(const Layout& layout) {

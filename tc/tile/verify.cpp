@@ -199,6 +199,8 @@ private:
       for (const auto& subscript : target.subscripts)
         loads(op, subscript);
     }
+    if (op.atomic && (!op.combine || op.targets.size() != 1 || op.from_identity))
+      error("is atomic, but does not combine one value with what the target holds");
     if (op.from_identity && !can_start_from_identity(op))
       error("starts from the identity, but its target is not determined by its non-reduction dims "
             "alone");

@@ -21,6 +21,7 @@ struct Touch {
   int buffer = -1;
   bool is_write = false;
   std::string thread;  ///< which thread touches which element; empty: not known
+  int update = -1;     ///< an atomic update: which; two of one kind may come in any order
 
   bool operator==(const Touch&) const = default;
   auto operator<=>(const Touch&) const = default;
@@ -28,6 +29,7 @@ struct Touch {
 
 bool conflict(const Touch& a, const Touch& b) {
   if (a.buffer != b.buffer || (!a.is_write && !b.is_write)) return false;
+  if (a.update >= 0 && a.update == b.update) return false;
   return a.thread.empty() || a.thread != b.thread;
 }
 
@@ -118,7 +120,10 @@ private:
       if (buffer.space == kernel::Space::Register) return;
       // Read-only arguments are written by nobody.
       if (!is_write && !buffer.writable) return;
-      result.insert({buffer.id, is_write, threads.of(subscripts)});
+      if (is_write && op.atomic)
+        result.insert({buffer.id, true, {}, static_cast<int>(*op.combine)});
+      else
+        result.insert({buffer.id, is_write, threads.of(subscripts)});
     };
     const auto loads = [&](const ExprPtr& expr) {
       for (const auto& load : loads_in(expr)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tc/lower/cuda/share_plan.h"
+#include "tc/lower/cuda/updates.h"
 #include "tc/lower/op/combine.h"
 #include "tc/lower/op/nest.h"
 #include "tc/support/numeric.h"
@@ -57,6 +58,7 @@ public:
 
   std::vector<tile::Node> run(SharingLimits limits) {
     limits.split_reductions = limits.split_reductions && can_split_reductions(op_, info_, outer_);
+    limits.atomic = op_.atomic || may_update_atomically(op_, options_);
     plan_ = plan_sharing(op_, info_, threads_, options_, limits);
     tile::Op shared = share();
     if (plan_.parts == 1) {
@@ -78,8 +80,10 @@ private:
       dim.begin =
           kernel::add(dim.begin, kernel::mul(kernel::var_ref(var), kernel::int_imm(distance)));
     }
-    for (std::size_t d = 0; d < shared.dims.size(); ++d)
+    for (std::size_t d = 0; d < shared.dims.size(); ++d) {
       shared.dims[d].step = plan_.threads[d] * lanes(d);
+      if (plan_.threads[d] > 1 && meets_others(op_, d)) shared.atomic = true;
+    }
     if (plan_.used < threads_) {
       const kernel::Var rest = names_.variable("idle");
       shared.digits.push_back({rest, plan_.used, ceil_div(threads_, plan_.used)});
@@ -149,6 +153,7 @@ private:
       join.targets[t].value = kernel::load(buffer, subscripts);
     }
     shared.from_identity = true;
+    shared.atomic = false;
     finish(shared);
     nodes.emplace_back(std::move(shared));
     SharingLimits limits;

@@ -8,6 +8,7 @@
 #include "tc/lower/cuda/contract.h"
 #include "tc/lower/cuda/distribute.h"
 #include "tc/lower/cuda/lower.h"
+#include "tc/lower/cuda/spread.h"
 #include "tc/lower/cuda/staging.h"
 #include "tc/lower/op/op_info.h"
 #include "tc/lower/op/program_names.h"
@@ -168,7 +169,7 @@ private:
 
 Result<tile::Program, Rejection> select(const tile::Program& program, const MappingOptions& options,
                                         const Target& target) {
-  tile::Program result = program;
+  tile::Program result = spread_meeting_updates(program, options, target);
   for (auto& kernel : result.kernels) {
     if (kernel.thread) continue;
     Names names = names_after(kernel);

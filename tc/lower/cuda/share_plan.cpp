@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tc/lower/cuda/coalescing.h"
+#include "tc/lower/cuda/updates.h"
 #include "tc/support/numeric.h"
 
 namespace tc::lower::cuda {
@@ -40,7 +41,7 @@ public:
     plan_.unroll.assign(n, 1);
     for (std::size_t d = 0; d < n; ++d) {
       extent_.push_back(std::max<std::int64_t>(op.dims[d].max_extent, 1));
-      kept_.push_back(!op.dims[d].reduction && !splits_bytes(d) && !meets_others(d));
+      kept_.push_back(shares_elements(d));
       (info.is_pure_reduction(d) ? reductions_ : kept_points_) *= 1;
     }
     for (std::size_t d = 0; d < n; ++d) {
@@ -67,26 +68,11 @@ public:
 private:
   std::int64_t left() const { return threads_ / plan_.used; }
 
-  /// Neighbours of a packed type share a byte, so one thread writes them.
-  bool splits_bytes(std::size_t d) const {
-    return std::any_of(op_.targets.begin(), op_.targets.end(), [&](const tile::Target& target) {
-      return bits(target.buffer->type) < 8 && !target.subscripts.empty() &&
-             depends_on(target.subscripts.back(), op_.dims[d].var.id);
-    });
-  }
-
-  /// Points with different values of the dim meet in one element when a reduction dim makes up for
-  /// the difference, as in y(i+j), or an index tensor does.
-  bool meets_others(std::size_t d) const {
-    const auto meets = [&](const kernel::ExprPtr& subscript) {
-      if (!depends_on(subscript, op_.dims[d].var.id)) return false;
-      if (contains_load(subscript)) return true;
-      const auto dims = dims_in(op_, subscript);
-      return std::any_of(dims.begin(), dims.end(), [&](int e) { return op_.dims[e].reduction; });
-    };
-    return std::any_of(op_.targets.begin(), op_.targets.end(), [&](const tile::Target& target) {
-      return std::any_of(target.subscripts.begin(), target.subscripts.end(), meets);
-    });
+  /// Whether values of the dim may belong to different threads, none of which waits for another.
+  bool shares_elements(std::size_t d) const {
+    if (splits_bytes(op_, d)) return false;
+    const bool meets = meets_others(op_, d);
+    return meets ? limits_.atomic : !op_.dims[d].reduction;
   }
 
   bool may_share(std::size_t d) const {

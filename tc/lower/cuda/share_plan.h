@@ -9,7 +9,8 @@
 //   reduction dims   digits below `group` combine by shuffles; those above it ("parts") leave one
 //                    partial result each, which a second operation combines
 //
-// Dims whose points may meet in one element (a scatter, y(i+j)) are left to one thread each.
+// Dims whose points may meet in one element (a scatter, y(i+j)) are left to one thread each, unless
+// updates are atomic.
 #pragma once
 
 #include <vector>
@@ -41,6 +42,7 @@ struct SharePlan {
 struct SharingLimits {
   bool split_reductions = true;  ///< threads may share the reduction of an element
   bool parts = true;             ///< ... beyond one group
+  bool atomic = false;           ///< points that meet in one element may have several threads
   int fastest_dim = -1;          ///< dim of the fastest digit; -1: the plan decides
 };
 

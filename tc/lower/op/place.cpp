@@ -163,6 +163,12 @@ void Nest::write(const Vectoriser& at, const Context& context, Partial values,
   std::vector<std::vector<ExprPtr>> subscripts;
   for (const auto& target : op_.targets)
     subscripts.push_back(at(target.subscripts, context.point, context.mask));
+  if (op_.atomic) {
+    out.push_back(kernel::make_stmt(kernel::Atomic{
+        reduce_op(op_), op_.targets[0].buffer, subscripts[0], kernel::broadcast(values[0], lanes),
+        mask ? kernel::broadcast(mask, lanes) : nullptr}));
+    return;
+  }
   if (plan_.onto_memory) {
     Partial old;
     for (std::size_t t = 0; t < values.size(); ++t)

@@ -15,6 +15,7 @@ config.test_exec_root = lit_config.params["exec_root"]
 # A named architecture, so that every machine chooses the same vectors, tiles and tasks.
 config.substitutions += [
     ("%compile", f"{lit_config.params['tensorc']} compile --arch x86-64-v3"),
+    ("%gpu", f"{lit_config.params['tensorc']} compile --arch sm_90a"),
     ("%check", f"{lit_config.params['filecheck']} --dump-input=fail"),
 ]
 config.environment["TC_CACHE"] = "off"

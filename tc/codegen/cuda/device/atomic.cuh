@@ -33,12 +33,19 @@ struct mul_operation {
 struct min_operation {
   template <class V>
   TC_DEVICE static V combine(V a, V b) {
+    // Equal floats differ in the sign of a zero at most; the result is one in every order.
+    if constexpr (is_floating<V>) {
+      if (a == b) return from_bits(to_bits(a) | to_bits(b));
+    }
     return min(a, b);
   }
 };
 struct max_operation {
   template <class V>
   TC_DEVICE static V combine(V a, V b) {
+    if constexpr (is_floating<V>) {
+      if (a == b) return from_bits(to_bits(a) & to_bits(b));
+    }
     return max(a, b);
   }
 };
@@ -94,6 +101,41 @@ TC_DEVICE void exchange_double_word(uint64* word, Update update) {
   }
 }
 
+template <class T>
+struct signed_bits;
+template <>
+struct signed_bits<float> {
+  using type = int;
+};
+template <>
+struct signed_bits<double> {
+  using type = int64;
+};
+/// The minimum or maximum of float32 and float64 by the machine's integers: floats without a sign
+/// are ordered as signed integers, those with one the other way round as unsigned integers. A NaN
+/// is written as the bits that no later update displaces; one that is there already stays.
+template <bool IsMax, class T>
+TC_DEVICE void atomic_extreme(T* at, T operand) {
+  using U = unsigned_of<T>;
+  using S = typename signed_bits<T>::type;
+  const T seen = *const_cast<volatile T*>(at);
+  if (seen != seen) return;
+  U bits = to_bits(operand);
+  if (operand != operand) bits = IsMax ? static_cast<U>(~U{0}) >> 1 : ~U{0};
+  const bool has_sign = bits >> (8 * sizeof(T) - 1) != 0;
+  if (has_sign) {
+    if constexpr (IsMax)
+      atomicMin(reinterpret_cast<U*>(at), bits);
+    else
+      atomicMax(reinterpret_cast<U*>(at), bits);
+  } else {
+    if constexpr (IsMax)
+      atomicMax(reinterpret_cast<S*>(at), static_cast<S>(bits));
+    else
+      atomicMin(reinterpret_cast<S*>(at), static_cast<S>(bits));
+  }
+}
+
 template <class Operation, class T>
 TC_DEVICE void atomic_update(T* at, value_of<T> operand) {
   constexpr bool is_int = is_same<T, int> || is_same<T, uint32>;
@@ -106,6 +148,10 @@ TC_DEVICE void atomic_update(T* at, value_of<T> operand) {
     atomicMin(at, operand);
   } else if constexpr (is_same<Operation, max_operation> && (is_int || is_long)) {
     atomicMax(at, operand);
+  } else if constexpr (is_same<Operation, min_operation> && is_floating<T>) {
+    atomic_extreme<false>(at, operand);
+  } else if constexpr (is_same<Operation, max_operation> && is_floating<T>) {
+    atomic_extreme<true>(at, operand);
   } else if constexpr (sizeof(T) == 8) {
     exchange_double_word(reinterpret_cast<uint64*>(at),
                          [&](uint64 bits) { return updated_bits<Operation, T>(bits, operand); });
