@@ -11,7 +11,7 @@
 //   op       = KIND LABEL "{" digit* dim* ("where" expr)* update [layout] "}"
 //   digit    = "digit" VAR "stride" N "extent" N
 //   dim      = VAR "in" expr ":" expr ["step" N] "extent" N ["reduction"]
-//   update   = access combine "=" ["!"] expr
+//   update   = ["atomic"] access combine "=" ["!"] expr
 //            | "(" access, ... ")" combine "=" ["!"] "(" expr, ... ")"     "!": from the identity
 //   combine  = nothing | "+" | "*" | "min" | "max" | "argmin" | "argmax"
 //   layout   = "layout" "order" [INT, ...] "vector" DIM "lanes" N "unroll" [INT, ...] ["group" N]

@@ -97,6 +97,28 @@ launch 0(0)
 )");
 }
 
+TEST(TileText, AtomicUpdatesAndABufferOfThatName) {
+  expect_fixed_point(R"(tile counts
+scratch 0
+argument input at 0
+argument output atomic 0
+kernel counts_0 {
+  buffer at int32[9] align 4
+  buffer atomic int32[4] align 4 writable
+  grid b in 0:9 step 4
+  scatter S0 {
+    i in b:min(b + 4, 9) extent 4 reduction
+    atomic atomic[int64(at[i])] += 1i32
+  }
+  map S1 {
+    i in 0:4 extent 4
+    atomic[i] = 0i32
+  }
+}
+launch 0(0, 1)
+)");
+}
+
 TEST(TileText, ScalarsAndRankZero) {
   expect_fixed_point(R"(tile sum
 scratch 0

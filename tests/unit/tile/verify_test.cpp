@@ -113,6 +113,39 @@ launch 0(0)
   EXPECT_TRUE(errors("8").empty());
 }
 
+TEST(TileVerify, AtomicUpdatesCombineOneValue) {
+  const auto errors = [](const std::string& update) {
+    const auto program = parse(R"(tile counts
+scratch 0
+argument input at 0
+argument output h 0
+argument output g 1
+kernel k {
+  buffer at int32[9] align 4
+  buffer h int32[4] align 4 writable
+  buffer g int32[4] align 4 writable
+  )" + update + R"(
+  }
+}
+launch 0(0, 1, 2)
+)");
+    EXPECT_TRUE(program) << program.error().message;
+    return verify(*program);
+  };
+  const std::string message = "does not combine one value with what the target holds";
+  const std::string sums = "scatter S {\n    i in 0:9 extent 9 reduction\n    ";
+  const std::string fills = "map S {\n    i in 0:4 extent 4\n    ";
+  EXPECT_EQ(errors(sums + "atomic h[int64(at[i])] += 1i32"), std::vector<std::string>{});
+  const std::string extrema = "reduce S {\n    i in 0:4 extent 4\n    ";
+  for (const auto& update : {sums + "atomic (h[int64(at[i])], g[int64(at[i])]) += (1i32, 2i32)",
+                             fills + "atomic h[i] = 1i32", extrema + "atomic h[i] min=! 1i32"}) {
+    std::string all;
+    for (const auto& error : errors(update))
+      all += error + "\n";
+    EXPECT_NE(all.find(message), std::string::npos) << update << "\n" << all;
+  }
+}
+
 TEST(TileVerify, Structure) {
   expect_violation("reduce S0", "map S0", "is called map, but its structure is that of reduce");
   expect_violation("store S1", "load S1", "structure is that of store");
