@@ -97,11 +97,15 @@ private:
       if (!holds(op, false)) return;
       if (!op.combine)
         storage(op.targets[0]).write(index(op.targets[0]), value(op.targets[0].value));
-      else if (op.targets.size() == 2)
+      else if (finds_position(op))
         better(op);
       else
         combine(op);
     });
+  }
+
+  static bool finds_position(const Op& op) {
+    return op.combine == Combine::ArgMin || op.combine == Combine::ArgMax;
   }
 
   void start(const Op& op) {
@@ -117,18 +121,24 @@ private:
     case Combine::Max: first = {-infinity, is_float(type) ? 0 : min_value(type)}; break;
     default: break;
     }
-    storage(op.targets[0]).write(index(op.targets[0]), first);
-    if (op.targets.size() == 2) storage(op.targets[1]).write(index(op.targets[1]), whole(-1));
+    if (finds_position(op)) {
+      storage(op.targets[0]).write(index(op.targets[0]), first);
+      storage(op.targets[1]).write(index(op.targets[1]), whole(-1));
+      return;
+    }
+    for (const auto& target : op.targets)
+      storage(target).write(index(target), first);
   }
 
   void combine(const Op& op) {
     static constexpr kernel::BinaryOp kOps[] = {kernel::BinaryOp::Add, kernel::BinaryOp::Mul,
                                                 kernel::BinaryOp::Min, kernel::BinaryOp::Max};
-    const Target& target = op.targets[0];
-    const Index at = index(target);
-    const DType type = compute_type(target.buffer->type);
-    storage(target).write(at, apply(kOps[static_cast<int>(*op.combine)], type,
-                                    storage(target).read(at), value(target.value)));
+    for (const auto& target : op.targets) {
+      const Index at = index(target);
+      const DType type = compute_type(target.buffer->type);
+      storage(target).write(at, apply(kOps[static_cast<int>(*op.combine)], type,
+                                      storage(target).read(at), value(target.value)));
+    }
   }
 
   void better(const Op& op) {

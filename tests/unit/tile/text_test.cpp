@@ -97,26 +97,42 @@ launch 0(0)
 )");
 }
 
-TEST(TileText, AtomicUpdatesAndABufferOfThatName) {
+TEST(TileText, AtomicUpdates) {
   expect_fixed_point(R"(tile counts
 scratch 0
 argument input at 0
-argument output atomic 0
+argument output h 0
 kernel counts_0 {
   buffer at int32[9] align 4
-  buffer atomic int32[4] align 4 writable
+  buffer h int32[4] align 4 writable
   grid b in 0:9 step 4
   scatter S0 {
     i in b:min(b + 4, 9) extent 4 reduction
-    atomic atomic[int64(at[i])] += 1i32
-  }
-  map S1 {
-    i in 0:4 extent 4
-    atomic[i] = 0i32
+    atomic h[int64(at[i])] += 1i32
   }
 }
 launch 0(0, 1)
 )");
+}
+
+TEST(TileText, ABufferNamedAtomicIsNoAtomicUpdate) {
+  const auto program = parse(R"(tile fill
+scratch 0
+argument output h 0
+kernel fill_0 {
+  buffer atomic int32[4] align 4 writable
+  map S0 {
+    i in 0:4 extent 4
+    atomic[i] = 0i32
+  }
+}
+launch 0(0)
+)");
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(verify(*program), std::vector<std::string>{});
+  const auto& op = std::get<Op>(program->kernels[0].body[0]);
+  EXPECT_FALSE(op.atomic);
+  EXPECT_EQ(op.targets[0].buffer->name, "atomic");
 }
 
 TEST(TileText, ScalarsAndRankZero) {
