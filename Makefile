@@ -4,6 +4,8 @@
 BUILD ?= build
 # What is compiled twice (the wheel links the objects of the build) or again (after a checkout) comes from a compiler cache.
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+# Inside of the checkout, so that nothing of a build stays elsewhere.
+export CCACHE_DIR ?= $(CURDIR)/.ccache
 # Precompiled headers, which the sanitizers' builds have, are cached by content.
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 JOBS ?= $(shell nproc)
@@ -90,4 +92,4 @@ tidy: setup $(BUILD)/build.ninja
 	tools/lint.sh $(BUILD) --tidy
 
 clean:
-	rm -rf build build-asan build-debug build-tsan build-static build-wheel
+	rm -rf .ccache build build-asan build-debug build-tsan build-static build-wheel
