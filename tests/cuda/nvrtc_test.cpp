@@ -27,8 +27,6 @@ namespace tc::cases {
 
 namespace {
 
-using runtime::cuda::Nvrtc;
-
 constexpr std::size_t kTextsPerProgram = 40;
 /// The assembler sometimes keeps a few bytes in local memory although most registers are free. That
 /// is no lack of registers.
@@ -68,12 +66,10 @@ std::size_t text_of(const std::string& kernel) {
   return static_cast<std::size_t>(std::stoul(kernel.substr(kernel.rfind("__") + 2)));
 }
 
-class CompiledByNvrtc : public ::testing::Test {
+class CompiledByNvrtc : public test::WithNvrtc {
 protected:
   void SetUp() override {
-    auto opened = Nvrtc::open(test::nvrtc_search());
-    if (!opened) GTEST_SKIP() << opened.error().message;
-    nvrtc_ = *opened;
+    WithNvrtc::SetUp();
     for (const auto& header : codegen::cuda::device_headers())
       headers_[std::string(header.name)] = std::string(header.text);
   }
@@ -146,7 +142,6 @@ protected:
     return problems;
   }
 
-  std::shared_ptr<const Nvrtc> nvrtc_;
   std::map<std::string, std::string> headers_;
 };
 

@@ -3,7 +3,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "tc/runtime/cuda/nvrtc.h"
 
@@ -25,5 +28,18 @@ inline runtime::cuda::NvrtcSearch nvrtc_search() {
     search.site_packages.push_back((entry.path() / "site-packages").string());
   return search;
 }
+
+/// Tests that compile with NVRTC. It comes with the requirements of `make test`; a build without
+/// the virtual environment skips them.
+class WithNvrtc : public ::testing::Test {
+protected:
+  void SetUp() override {
+    auto opened = runtime::cuda::Nvrtc::open(nvrtc_search());
+    if (!opened) GTEST_SKIP() << opened.error().message;
+    nvrtc_ = *opened;
+  }
+
+  std::shared_ptr<const runtime::cuda::Nvrtc> nvrtc_;
+};
 
 }  // namespace tc::test

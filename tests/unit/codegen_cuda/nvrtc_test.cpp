@@ -17,14 +17,10 @@
 namespace tc::test {
 namespace {
 
-using runtime::cuda::Nvrtc;
-
-class CompiledByNvrtc : public ::testing::Test {
+class CompiledByNvrtc : public test::WithNvrtc {
 protected:
   void SetUp() override {
-    auto opened = Nvrtc::open(test::nvrtc_search());
-    if (!opened) GTEST_SKIP() << opened.error().message;
-    nvrtc_ = *opened;
+    WithNvrtc::SetUp();
     for (const auto& header : codegen::cuda::device_headers())
       headers_[std::string(header.name)] = std::string(header.text);
   }
@@ -41,7 +37,6 @@ protected:
     return last;
   }
 
-  std::shared_ptr<const Nvrtc> nvrtc_;
   std::map<std::string, std::string> headers_;
 };
 

@@ -20,13 +20,8 @@ namespace fs = std::filesystem;
 
 using test::nvrtc_search;
 
-class NvrtcTest : public ::testing::Test {
+class NvrtcTest : public test::WithNvrtc {
 protected:
-  void SetUp() override {
-    auto opened = Nvrtc::open(nvrtc_search());
-    if (!opened) GTEST_SKIP() << opened.error().message;
-    nvrtc_ = *opened;
-  }
   Compiled compile(const std::string& source, std::string_view arch,
                    const CompileOptions& options = {},
                    const std::map<std::string, std::string>& headers = {}) const {
@@ -34,8 +29,6 @@ protected:
     EXPECT_TRUE(compiled) << compiled.error().message;
     return compiled ? *compiled : Compiled{};
   }
-
-  std::shared_ptr<const Nvrtc> nvrtc_;
 };
 
 constexpr const char* kTwoKernels = R"(
