@@ -37,14 +37,10 @@ void count_locals(const std::vector<tile::Node>& nodes,
       count_locals((*loop)->body, bytes);
     const auto* local = std::get_if<tile::Local>(&node);
     if (!local) continue;
-    std::int64_t elements = 1;
-    for (std::size_t d = 0; d < local->buffer->extents.size(); ++d)
-      elements +=
-          std::max<std::int64_t>(local->buffer->extents[d] - 1, 0) * local->buffer->strides[d];
     const char* space = local->buffer->space == kernel::Space::Shared     ? "shared memory"
                         : local->buffer->space == kernel::Space::Register ? "registers of a thread"
                                                                           : "local memory";
-    bytes[space] += ceil_div(elements * bits(local->buffer->type), std::int64_t{8});
+    bytes[space] += kernel::span_bytes(*local->buffer);
   }
 }
 

@@ -140,6 +140,17 @@ std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& ex
   return strides;
 }
 
+std::int64_t span_elements(const Buffer& buffer) {
+  std::int64_t last = 0;
+  for (std::size_t d = 0; d < buffer.extents.size(); ++d)
+    last += std::max<std::int64_t>(buffer.extents[d] - 1, 0) * buffer.strides[d];
+  return last + 1;
+}
+
+std::int64_t span_bytes(const Buffer& buffer) {
+  return ceil_div(span_elements(buffer) * bits(buffer.type), std::int64_t{8});
+}
+
 ExprPtr int_imm(std::int64_t value, DType type) {
   check(is_compute_type(type) && !is_float(type), "an integer constant has an integer type");
   if (type == DType::Bool) return make({type, 1}, IntImm{value != 0});

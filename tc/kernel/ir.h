@@ -90,6 +90,10 @@ struct Buffer {
 using BufferPtr = std::shared_ptr<const Buffer>;
 /// Row-major strides for extents.
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& extents);
+/// Elements from the first to the last of a buffer, both included; strides are not negative.
+std::int64_t span_elements(const Buffer& buffer);
+/// Bytes of the same elements, rounded up.
+std::int64_t span_bytes(const Buffer& buffer);
 
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
@@ -227,6 +231,7 @@ struct Store {
   std::vector<ExprPtr> indices;
   ExprPtr value;
   ExprPtr mask;
+  bool agreed = false;  ///< several threads may store into one element, all of them this value
 };
 struct Alloc {
   BufferPtr buffer;

@@ -63,7 +63,8 @@ private:
       in_.expect("=");
       return make_stmt(Assign{id, slot.front(), in_.expr()});
     }
-    return store();
+    if (in_.accept("agreed")) return store(true);
+    return store(false);
   }
 
   StmtPtr loop(ForKind kind) {
@@ -115,14 +116,15 @@ private:
     in_.fail(fmt::format("'{}' is no atomic operation", in_.peek().text));
   }
 
-  StmtPtr store() {
+  StmtPtr store(bool agreed) {
     if (in_.peek().kind != Token::Kind::Name || !in_.is_at(1, "["))
       in_.fail(fmt::format("expected a statement before '{}'", in_.peek().text));
     BufferPtr buffer = in_.buffer();
     auto indices = in_.indices();
     ExprPtr mask = in_.mask().first;
     in_.expect("=");
-    return make_stmt(Store{std::move(buffer), std::move(indices), in_.expr(), std::move(mask)});
+    return make_stmt(
+        Store{std::move(buffer), std::move(indices), in_.expr(), std::move(mask), agreed});
   }
 
   TextReader& in_;

@@ -16,8 +16,9 @@ namespace {
 /// Words that a name in a text must not be.
 bool is_reserved(const std::string& word) {
   static constexpr const char* kWords[] = {
-      "alloc", "atomic", "barrier", "buffer", "else", "false", "for",      "grid",   "if",   "inf",
-      "inff",  "int",    "kernel",  "let",    "nan",  "nanf",  "register", "thread", "true",
+      "agreed", "alloc", "atomic", "barrier",  "buffer", "else", "false",
+      "for",    "grid",  "if",     "inf",      "inff",   "int",  "kernel",
+      "let",    "nan",   "nanf",   "register", "thread", "true",
   };
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](const char* reserved) { return word == reserved; });
@@ -190,8 +191,9 @@ public:
                   fmt::format("${}[{}] = {}", names_.reg(n.reg, "r"), text(n.slot), text(n.value)));
             },
             [&](const Store& n) {
-              line(fmt::format("{}{} = {}", print_access(*n.buffer, n.indices, names_),
-                               masked(n.mask), text(n.value)));
+              line(fmt::format("{}{}{} = {}", n.agreed ? "agreed " : "",
+                               print_access(*n.buffer, n.indices, names_), masked(n.mask),
+                               text(n.value)));
             },
             [&](const Alloc& n) { line("alloc " + print_buffer(*n.buffer, Space::Local, names_)); },
             [&](const Atomic& n) {

@@ -320,7 +320,7 @@ private:
       return mask && constant_int(mask).value_or(0) != 0;
     };
     if (const auto* n = std::get_if<Store>(&stmt->node); n && is_true(n->mask))
-      return make_stmt(Store{n->buffer, n->indices, n->value, nullptr});
+      return make_stmt(Store{n->buffer, n->indices, n->value, nullptr, n->agreed});
     if (const auto* n = std::get_if<Atomic>(&stmt->node); n && is_true(n->mask))
       return make_stmt(Atomic{n->op, n->buffer, n->indices, n->value, nullptr});
     return stmt;

@@ -272,7 +272,8 @@ StmtPtr map_children(const StmtPtr& stmt, const OnExpr& on_expr, const OnStmt& o
           [&](const Store& n) {
             auto indices = map(n.indices);
             auto value = map(n.value);
-            return rebuilt(Store{n.buffer, std::move(indices), std::move(value), map(n.mask)});
+            return rebuilt(
+                Store{n.buffer, std::move(indices), std::move(value), map(n.mask), n.agreed});
           },
           [&](const Alloc&) { return stmt; },
           [&](const Atomic& n) {

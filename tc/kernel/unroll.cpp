@@ -75,7 +75,7 @@ public:
       auto indices = exprs(n->indices);
       ExprPtr value = expr(n->value);
       return make_stmt(
-          Store{buffer(n->buffer), std::move(indices), std::move(value), expr(n->mask)});
+          Store{buffer(n->buffer), std::move(indices), std::move(value), expr(n->mask), n->agreed});
     }
     if (const auto* n = std::get_if<Atomic>(&stmt->node)) {
       auto indices = exprs(n->indices);

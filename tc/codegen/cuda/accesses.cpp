@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -27,35 +26,10 @@ ExprPtr index64(const ExprPtr& index) {
   return index->type.elem == DType::Int64 ? index : kernel::cast(DType::Int64, index);
 }
 
-/// The value is the same wherever the statement stores it, and different threads may store it into
-/// one element: a fill of y(i+j). Whoever wrote the plan says so by storing a constant there.
-bool is_agreed(const kernel::Store& n) {
-  ExprPtr value = n.value;
-  if (const auto* splat = std::get_if<kernel::Broadcast>(&value->node)) value = splat->value;
-  const bool constant = std::holds_alternative<kernel::IntImm>(value->node) ||
-                        std::holds_alternative<kernel::FloatImm>(value->node);
-  if (!constant || n.buffer->space == kernel::Space::Register) return false;
-  return std::any_of(n.indices.begin(), n.indices.end(), [](const ExprPtr& index) {
-    std::set<int> variables;
-    kernel::walk(index, [&](const kernel::Expr& expr) {
-      if (const auto* ref = std::get_if<kernel::VarRef>(&expr.node)) variables.insert(ref->var.id);
-    });
-    return variables.size() > 1;
-  });
-}
-
 }  // namespace
 
-std::int64_t span_elements(const kernel::Buffer& buffer) {
-  std::int64_t last = 0;
-  for (std::size_t d = 0; d < buffer.extents.size(); ++d)
-    last += std::max<std::int64_t>(buffer.extents[d] - 1, 0) * buffer.strides[d];
-  return last + 1;
-}
-
 std::int64_t storage_count(const kernel::Buffer& buffer) {
-  const std::int64_t elements = span_elements(buffer);
-  return bits(buffer.type) == 4 ? (elements + 1) / 2 : elements;
+  return bits(buffer.type) == 4 ? kernel::span_bytes(buffer) : kernel::span_elements(buffer);
 }
 
 std::int64_t storage_size(DType type) {
@@ -198,7 +172,7 @@ void Emitter::store(const kernel::Store& n) {
   Text stored = value(n.value, lanes);
   if (lanes > 1 && n.value->type.elem == DType::Int64) stored = widened(std::move(stored));
   Place at = place(*n.buffer, n.indices, lanes);
-  if (is_agreed(n)) at.buffer = fmt::format("tc::agreed({})", at.buffer);
+  if (n.agreed) at.buffer = fmt::format("tc::agreed({})", at.buffer);
   if (lanes == 1) {
     const std::string mask = n.mask ? fmt::format("if ({}) ", value(n.mask).code) : "";
     line(fmt::format("{}tc::store({}, {}, {});", mask, at.buffer, at.offset.code, stored.code));

@@ -47,7 +47,6 @@ struct Text {
 std::string value_type(kernel::Type type);
 std::string storage_type(DType type);
 /// A number of bytes or elements of a buffer with its strides.
-std::int64_t span_elements(const kernel::Buffer& buffer);
 std::int64_t storage_count(const kernel::Buffer& buffer);  ///< array elements: bytes if 4-bit
 std::int64_t storage_size(DType type);                     ///< bytes of one array element
 /// `float32[4, 5] strides [1, 4]`

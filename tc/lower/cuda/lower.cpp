@@ -28,12 +28,7 @@ std::int64_t shared_bytes(const std::vector<tile::Node>& nodes) {
       total += shared_bytes((*loop)->body);
     const auto* local = std::get_if<tile::Local>(&node);
     if (!local || local->buffer->space != kernel::Space::Shared) continue;
-    const kernel::Buffer& buffer = *local->buffer;
-    std::int64_t elements = 1;
-    for (std::size_t d = 0; d < buffer.extents.size(); ++d)
-      elements += std::max<std::int64_t>(buffer.extents[d] - 1, 0) * buffer.strides[d];
-    const std::int64_t bytes = ceil_div(elements * bits(buffer.type), std::int64_t{8});
-    total += ceil_div(bytes, kSharedAlignment) * kSharedAlignment;
+    total += ceil_div(kernel::span_bytes(*local->buffer), kSharedAlignment) * kSharedAlignment;
   }
   return total;
 }

@@ -18,6 +18,18 @@ void require(ExprPtr& all, const ExprPtr& condition) {
   all = all ? kernel::binary(BinaryOp::And, all, condition) : condition;
 }
 
+/// True for a fill that several threads may store into one element: a constant at a subscript of
+/// several dims, y(i+j) = 0.
+bool is_agreed(const tile::Target& target) {
+  const auto is_constant = [](const ExprPtr& value) {
+    return std::holds_alternative<kernel::IntImm>(value->node) ||
+           std::holds_alternative<kernel::FloatImm>(value->node);
+  };
+  const auto has_several = [](const ExprPtr& subscript) { return variables(subscript).size() > 1; };
+  return target.buffer->space != kernel::Space::Register && is_constant(target.value) &&
+         std::any_of(target.subscripts.begin(), target.subscripts.end(), has_several);
+}
+
 }  // namespace
 
 /// Every combination of 0 .. counts[d]-1, last dim fastest.
@@ -181,9 +193,10 @@ void Nest::write(const Vectoriser& at, const Context& context, Partial values,
     if (values.size() > 1) values = named(values, out);
   }
   for (std::size_t t = 0; t < values.size(); ++t)
-    out.push_back(kernel::make_stmt(
-        kernel::Store{op_.targets[t].buffer, subscripts[t], kernel::broadcast(values[t], lanes),
-                      mask ? kernel::broadcast(mask, lanes) : nullptr}));
+    out.push_back(kernel::make_stmt(kernel::Store{op_.targets[t].buffer, subscripts[t],
+                                                  kernel::broadcast(values[t], lanes),
+                                                  mask ? kernel::broadcast(mask, lanes) : nullptr,
+                                                  !op_.combine && is_agreed(op_.targets[t])}));
 }
 
 /// The result of one element: accumulators that differ in reduction dims only, combined pairwise in

@@ -83,6 +83,7 @@ TEST(Text, EveryNodeRoundTrips) {
   atomic max H[I[ramp(n, 1, 8)]] = max($acc[0], $acc[1])
   P[i.1, n % 8] = A[(i + 3) / 2 % 4, (n - (i - 1)) * (t + 2)]
   U[i, n] = int32(uint32(t)) * int32(bool(t)) - 5i32
+  agreed B[i + n, 0] = 0.0f
 }
 )";
   EXPECT_EQ(round_trip(text), text);
