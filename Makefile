@@ -82,7 +82,7 @@ bench: build venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
 	cmake --build $(BUILD) -j $(JOBS) --target tc compile_times
 	$(PYTHON) bench/suite.py | $(BUILD)/bin/compile_times
-	$(PYTHON) bench/cpu_suite.py --tensorc $(BUILD)/bin/tensorc
+	$(PYTHON) bench/cpu_suite.py --numpy --tensorc $(BUILD)/bin/tensorc
 
 lint: setup
 	tools/lint.sh $(BUILD)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run times of the suite on this machine: ours, PyTorch eager and torch.compile, on the same tensors in one run.
+"""Run times of the suite on this machine: ours, PyTorch eager, torch.compile and NumPy, on the same tensors in one run.
 
-    .venv/bin/python bench/cpu_suite.py [--cases REGEX] [--out FILE.md]
+    .venv/bin/python bench/cpu_suite.py [--compiled] [--numpy] [--cases REGEX] [--out FILE.md]
 
 Repeats are interleaved (ours, peer, ours, ...), medians are reported. Outputs are poisoned; they are compared with the peer computed in
-float64 where that fits the memory, else with the peer itself.
+float64 where that fits the memory, else with the peer itself. NumPy gets 16-bit floats as float32 and is checked too.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import statistics
 import sys
 import time
 
+import numpy
 import torch
 
+import numpy_peers
 from suite import CASES
 from tc_library import Library
 
@@ -61,7 +63,19 @@ def relative_error(outputs, expected) -> float:
     return worst
 
 
-def measure(library, case, budget, with_compiled):
+def numpy_run(case, inputs, expected):
+    """The NumPy form on the same memory, 16-bit floats widened before the clock starts; RuntimeError when its result is wrong."""
+    arrays = [(t.float() if t.dtype in (torch.bfloat16, torch.float16) else t).numpy() for t in inputs]
+    form = numpy_peers.peer(case.name)
+    results = form(*arrays)
+    tensors = [torch.as_tensor(r) for r in (results if isinstance(results, tuple) else (results,))]
+    error = relative_error(tensors, expected)
+    if not error <= max(case.tolerance, 1e-4):
+        raise RuntimeError(f"NumPy's result differs by {error:.1e}")
+    return lambda: form(*arrays)
+
+
+def measure(library, case, budget, with_compiled, with_numpy):
     generator = torch.Generator().manual_seed(0)
     inputs = [tensor.make(generator) for tensor in case.tensors]
     start = time.perf_counter()
@@ -70,12 +84,15 @@ def measure(library, case, budget, with_compiled):
     outputs = executor.outputs()
     run = executor.bind(inputs, outputs)
     run()
-    error = relative_error(outputs, reference(case, inputs))
+    expected = reference(case, inputs)
+    error = relative_error(outputs, expected)
     runs = {"ours": run, "eager": lambda: case.peer(*inputs)}
     if with_compiled:
         compiled = torch.compile(case.peer)
         compiled(*inputs)
         runs["compiled"] = lambda: compiled(*inputs)
+    if with_numpy:
+        runs["numpy"] = numpy_run(case, inputs, expected)
     with torch.no_grad():
         times = interleaved(runs, budget)
     peer = min(value for name, value in times.items() if name != "ours")
@@ -90,24 +107,25 @@ def main() -> int:
     parser.add_argument("--cases", default="", help="regular expression on case names")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds per case")
     parser.add_argument("--compiled", action="store_true", help="also time torch.compile")
+    parser.add_argument("--numpy", action="store_true", help="also time NumPy")
     parser.add_argument("--out", help="Markdown file for the table")
     arguments = parser.parse_args()
     path = arguments.library
     if arguments.tensorc:
         path = str(pathlib.Path(arguments.tensorc).resolve().parent.parent / "lib" / "libtc.so")
     library = Library(path)
-    header = f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, PyTorch {torch.__version__}"
-    lines = [header, "", "| case | ours us | eager us | compiled us | best peer / ours | GFLOP/s | compile ms | error |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    header = f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, PyTorch {torch.__version__}, NumPy {numpy.__version__}"
+    lines = [header, "", "| case | ours us | eager us | compiled us | NumPy us | best peer / ours | GFLOP/s | compile ms | error |", "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
     print("\n".join(lines), flush=True)
     ratios, failures = [], []
     for case in CASES:
         if not re.search(arguments.cases, case.name):
             continue
         try:
-            result = measure(library, case, arguments.budget, arguments.compiled)
+            result = measure(library, case, arguments.budget, arguments.compiled, arguments.numpy)
         except RuntimeError as error:
             failures.append(case.name)
-            lines.append(f"| {case.name} | failed: {str(error).splitlines()[0]} | | | | | | |")
+            lines.append(f"| {case.name} | failed: {str(error).splitlines()[0]} | | | | | | | |")
             print(lines[-1], flush=True)
             continue
         if not result["ok"]:
@@ -116,7 +134,7 @@ def main() -> int:
         times = {name: f"{value * 1e6:.0f}" for name, value in result["times"].items()}
         mark = "" if result["ok"] else " WRONG"
         lines.append(
-            f"| {case.name} | {times['ours']} | {times['eager']} | {times.get('compiled', '-')} | {result['ratio']:.2f} |"
+            f"| {case.name} | {times['ours']} | {times['eager']} | {times.get('compiled', '-')} | {times.get('numpy', '-')} | {result['ratio']:.2f} |"
             f" {result['gflops']:.1f} | {result['compile_ms']:.0f} | {result['error']:.1e}{mark} |"
         )
         print(lines[-1], flush=True)
