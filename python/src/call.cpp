@@ -128,7 +128,7 @@ void Call::bind_outputs(nb::handle value) {
 bool Call::read_tensor(View& view, nb::handle object, const std::string& what,
                        const std::string*& first) {
   const TypeReader& reader = reader_of(object);
-  if (!view.read(object, reader, what)) return false;
+  if (!view.read(object, reader, what, exported)) return false;
   if (first == nullptr) {
     first = &what;
     framework = reader.framework;

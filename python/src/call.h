@@ -68,7 +68,8 @@ public:
 
   const Interface& interface;
   bool unchecked = false;
-  bool gives_outputs = false;            ///< `outputs=` was given
+  bool exported = false;       ///< reads tensors of frameworks that order calls themselves, too
+  bool gives_outputs = false;  ///< `outputs=` was given
   const Framework* framework = nullptr;  ///< of the tensors; null: there are only numbers
   DLDevice device{kDLCPU, 0};            ///< of the tensors
   Signature signature;

@@ -32,6 +32,16 @@ nb::object numpy_empty() {
   return nb::borrow(function);
 }
 
+/// Functions of _frameworks that calls ask, looked up once.
+nb::handle allocate_function() {
+  static PyObject* const function = nb::object(frameworks().attr("allocate")).release().ptr();
+  return function;
+}
+nb::handle stream_function() {
+  static PyObject* const function = nb::object(frameworks().attr("current_stream")).release().ptr();
+  return function;
+}
+
 void set_error(void*, const char* kind, const char* message) {
   const nb::gil_scoped_acquire gil;
   PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
@@ -102,6 +112,9 @@ Entry::Entry(Executor executor, const Call& call, const Metadata& metadata)
       output.python_shape = shape_tuple(output.shape);
       output.storage_type = types[0];
       output.view_type = types[1];
+    } else if (framework_->api == nullptr) {
+      output.allocation = nb::make_tuple(framework_->name, shape_tuple(output.shape), output.type,
+                                         static_cast<int>(device_.device_type), device_.device_id);
     }
     fresh_.push_back(std::move(output));
   }
@@ -140,8 +153,8 @@ nb::object Entry::make_output(std::size_t index, Call& call, DLTensor& tensor) {
   if (framework_->api != nullptr) return exchanged(*framework_->api, output.prototype, tensor);
   if (output.python_shape.is_valid()) return make_array(output, tensor);
   nb::object made =
-      frameworks().attr("allocate")(framework_->name, shape_tuple(output.shape), output.type,
-                                    static_cast<int>(device_.device_type), device_.device_id);
+      nb::steal(PyObject_Call(allocate_function().ptr(), output.allocation.ptr(), nullptr));
+  if (!made.is_valid()) raise_python();
   View view;
   if (!view.read(made, reader_of(made), call.interface.output_texts[index])) raise_python();
   tensor = output.prototype;
@@ -189,8 +202,8 @@ void* Entry::stream_of(const Call& call) const {
       raise_python();
     return stream;
   }
-  const auto address = nb::cast<std::uintptr_t>(
-      frameworks().attr("current_stream")(framework_->name, call.device.device_id));
+  const auto address =
+      nb::cast<std::uintptr_t>(stream_function()(framework_->name, call.device.device_id));
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -204,13 +217,13 @@ void* Entry::scratch_for(Call& call, std::vector<nb::object>& kept) {
   if (framework_->api != nullptr) {
     kept.push_back(exchanged(*framework_->api, prototype, tensor));
   } else {
-    kept.push_back(frameworks().attr("allocate")(framework_->name, nb::make_tuple(bytes), "uint8",
-                                                 static_cast<int>(kDLCUDA), call.device.device_id));
+    kept.push_back(allocate_function()(framework_->name, nb::make_tuple(bytes), "uint8",
+                                       static_cast<int>(kDLCUDA), call.device.device_id));
     View view;
     if (!view.read(kept.back(), reader_of(kept.back()), "scratch")) raise_python();
     tensor = view.tensor;
   }
-  last_scratch_ = kept.back();
+  if (needs_status_) last_scratch_ = kept.back();
   return address_of(tensor);
 }
 

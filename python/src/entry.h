@@ -23,6 +23,7 @@ struct FreshOutput {
   std::vector<std::int64_t> shape;
   DLTensor prototype{};                                    ///< for the framework's own allocator
   nanobind::object python_shape, storage_type, view_type;  ///< NumPy: view_type is None or differs
+  nanobind::object allocation;  ///< other libraries without an allocator: arguments of allocate()
 };
 
 /// Bytes that the elements of a tensor touch, from the address of element (0, ..., 0): [low, high).

@@ -107,9 +107,6 @@ nb::object Operation::call(nb::handle args, nb::handle kwargs, bool plain) {
     PyErr_Clear();
     return dispatch(args, kwargs);
   }
-  if (!plain && call.framework != nullptr && call.framework->immutable && !call.gives_outputs &&
-      (interface_->in_place || call.device.device_type != kDLCPU))
-    return dispatch(args, kwargs);
   return find(call)->run(call, Entry::Checks::Needed);
 }
 
@@ -121,12 +118,14 @@ nb::object Operation::dispatch(nb::handle args, nb::handle kwargs) const {
 
 std::shared_ptr<Entry> Operation::compile(nb::handle args, nb::handle kwargs) {
   Call call(*interface_, args, kwargs);
+  call.exported = true;
   if (!call.read()) raise_python();
   return find(call);
 }
 
 nb::object Operation::call_compiled(Entry& entry, nb::handle args, nb::handle kwargs) const {
   Call call(*interface_, args, kwargs);
+  call.exported = true;
   if (!call.read()) raise_python();
   if (!Equal{}(entry.signature, call.signature.words())) {
     const Metadata given = call.metadata();

@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "errors.h"
@@ -14,6 +16,9 @@ namespace nb = nanobind;
 namespace tc::python {
 
 namespace {
+
+/// Objects of element types that are remembered.
+constexpr std::size_t kMaxKnownTypes = 256;
 
 nb::object frameworks() {
   return nb::module_::import_("tensor_comprehensions._frameworks");
@@ -47,9 +52,14 @@ TypeReader look_at(nb::handle type) {
   if (kind == "number" || kind == "other") return reader;
   Framework* framework = framework_of(nb::cast<std::string>(found[1]));
   framework->immutable = nb::cast<bool>(found[2]);
+  framework->orders_calls = nb::cast<bool>(found[3]);
   reader.framework = framework;
   if (kind == "wrapped") {
     reader.kind = TypeReader::Kind::Wrapped;
+  } else if (kind == "cuda array") {
+    reader.kind = TypeReader::Kind::CudaArray;
+  } else if (kind == "interface") {
+    reader.kind = TypeReader::Kind::Interface;
   } else if (const ExchangeApi* api = exchange_api(type)) {
     framework->api = api;
     reader.kind = TypeReader::Kind::Exchange;
@@ -84,6 +94,23 @@ DLDataType buffer_type(const char* format, Py_ssize_t itemsize) {
   }
 }
 
+/// The element type of an array with a NumPy dtype.
+DType element_type(nb::handle array, const std::string& what) {
+  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
+  // Types are kept alive, so that an address means one type for good.
+  static auto& known = *new std::unordered_map<PyObject*, DType>();
+  nb::object dtype = nb::steal(PyObject_GetAttr(array.ptr(), attribute));
+  if (!dtype.is_valid()) raise_python();
+  const auto found = known.find(dtype.ptr());
+  if (found != known.end()) return found->second;
+  const auto type_name = nb::cast<std::string>(frameworks().attr("element_type")(dtype, what));
+  const std::optional<DType> type = dtype_from_name(type_name);
+  if (!type)
+    raise_argument(what + " has element type '" + type_name + "', which the language lacks");
+  if (known.size() < kMaxKnownTypes) known.emplace(dtype.release().ptr(), *type);
+  return *type;
+}
+
 }  // namespace
 
 const TypeReader& reader_of(nb::handle object) {
@@ -112,7 +139,8 @@ View::~View() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
 }
 
-bool View::read(nb::handle object, const TypeReader& reader, const std::string& what) {
+bool View::read(nb::handle object, const TypeReader& reader, const std::string& what,
+                bool exported) {
   switch (reader.kind) {
   case TypeReader::Kind::Exchange:
     if (reader.framework->api->view(object.ptr(), &tensor) != 0) return false;
@@ -121,7 +149,15 @@ bool View::read(nb::handle object, const TypeReader& reader, const std::string& 
     PyErr_SetString(PyExc_TypeError, "a subclass of a tensor may hold no memory");
     return false;
   case TypeReader::Kind::Array: read_array(object, what); break;
-  case TypeReader::Kind::Dlpack: read_dlpack(object, reader, what); break;
+  case TypeReader::Kind::Dlpack:
+    if (reader.framework->orders_calls && !exported) {
+      PyErr_SetString(PyExc_TypeError, "a tensor that only its library's own programs may use");
+      return false;
+    }
+    if (!read_dlpack(object, reader, what)) return false;
+    break;
+  case TypeReader::Kind::CudaArray: read_cuda_array(object, what); break;
+  case TypeReader::Kind::Interface: read_interface(object, what); break;
   case TypeReader::Kind::Number:
   case TypeReader::Kind::Other:
     raise_argument(what + " is " + nb::cast<std::string>(nb::repr(object.type())) +
@@ -162,8 +198,12 @@ void View::set_buffer(const std::string& what, DLDataType type) {
   read_only = buffer_.readonly != 0;
 }
 
-void View::read_dlpack(nb::handle object, const TypeReader& reader, const std::string& what) {
+bool View::read_dlpack(nb::handle object, const TypeReader& reader, const std::string& what) {
   owner_ = frameworks().attr("dlpack_capsule")(object, reader.framework->name, what);
+  if (owner_.is_none()) {
+    PyErr_SetString(PyExc_TypeError, "a tensor without memory");
+    return false;
+  }
   if (PyCapsule_IsValid(owner_.ptr(), "dltensor_versioned") != 0) {
     auto* managed = static_cast<DLManagedTensorVersioned*>(
         PyCapsule_GetPointer(owner_.ptr(), "dltensor_versioned"));
@@ -181,6 +221,61 @@ void View::read_dlpack(nb::handle object, const TypeReader& reader, const std::s
     std::memcpy(strides_, strides.data(), strides.size() * sizeof(std::int64_t));
     tensor.strides = strides_;
   }
+  return true;
+}
+
+void View::set_extents(nb::handle shape, nb::handle strides, std::int64_t element,
+                       const std::string& what) {
+  const Py_ssize_t rank = PyTuple_Size(shape.ptr());
+  if (rank < 0) raise_python();
+  if (rank > kMaxRank)
+    raise_argument(what + " has rank " + std::to_string(rank) + ", at most " +
+                   std::to_string(kMaxRank) + " is supported");
+  for (Py_ssize_t d = 0; d < rank; ++d) {
+    shape_[d] = nb::cast<std::int64_t>(nb::handle(PyTuple_GetItem(shape.ptr(), d)));
+    const auto bytes = nb::cast<std::int64_t>(nb::handle(PyTuple_GetItem(strides.ptr(), d)));
+    if (bytes % element != 0)
+      raise_argument(what + " has strides that are no multiple of its elements' size; copy it");
+    strides_[d] = bytes / element;
+  }
+  tensor.ndim = static_cast<std::int32_t>(rank);
+  tensor.shape = shape_;
+  tensor.strides = strides_;
+  tensor.byte_offset = 0;
+}
+
+void View::read_cuda_array(nb::handle object, const std::string& what) {
+  static PyObject* const names[] = {
+      PyUnicode_InternFromString("data"), PyUnicode_InternFromString("ptr"),
+      PyUnicode_InternFromString("device_id"), PyUnicode_InternFromString("shape"),
+      PyUnicode_InternFromString("strides")};
+  auto attribute = [](nb::handle of, PyObject* attribute_name) {
+    nb::object found = nb::steal(PyObject_GetAttr(of.ptr(), attribute_name));
+    if (!found.is_valid()) raise_python();
+    return found;
+  };
+  const nb::object memory = attribute(object, names[0]);
+  tensor.dtype = to_dlpack(element_type(object, what));
+  set_extents(attribute(object, names[3]), attribute(object, names[4]),
+              std::max(1, tensor.dtype.bits / 8), what);
+  const auto address = nb::cast<std::uintptr_t>(attribute(memory, names[1]));
+  tensor.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  tensor.device = {kDLCUDA, nb::cast<int>(attribute(memory, names[2]))};
+}
+
+void View::read_interface(nb::handle object, const std::string& what) {
+  // (address, shape, strides in bytes, type, read-only, device; -1: memory of the host)
+  const nb::tuple read = nb::cast<nb::tuple>(frameworks().attr("read_interface")(object, what));
+  const std::optional<DType> type = dtype_from_name(nb::cast<std::string>(read[3]));
+  if (!type) raise_argument(what + " has an element type that the language lacks");
+  tensor.dtype = to_dlpack(*type);
+  set_extents(read[1], read[2], std::max(1, tensor.dtype.bits / 8), what);
+  const auto address = nb::cast<std::uintptr_t>(read[0]);
+  tensor.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  read_only = nb::cast<bool>(read[4]);
+  const int device = nb::cast<int>(read[5]);
+  tensor.device = device < 0 ? DLDevice{kDLCPU, 0} : DLDevice{kDLCUDA, device};
+  owner_ = read[6];
 }
 
 DLDataType to_dlpack(DType type) {

@@ -22,16 +22,19 @@ struct Framework {
   std::string name;  ///< first component of the module: "numpy", "torch", "jax", ...
   const ExchangeApi* api = nullptr;  ///< its C functions, if it publishes them
   bool immutable = false;            ///< its tensors are never written in place
+  bool orders_calls = false;         ///< calls become operations of its own programs: JAX
 };
 
 /// How objects of one Python type are read.
 struct TypeReader {
   enum class Kind {
-    Exchange,  ///< through Framework::api
-    Wrapped,   ///< stands for a tensor and may hold no memory: a tracer, a subclass
-    Array,     ///< numpy.ndarray: the buffer protocol
-    Dlpack,    ///< __dlpack__
-    Number,    ///< a Python number or a NumPy scalar
+    Exchange,   ///< through Framework::api
+    Wrapped,    ///< stands for a tensor and may hold no memory: a tracer, a subclass
+    Array,      ///< numpy.ndarray: the buffer protocol
+    Dlpack,     ///< __dlpack__
+    CudaArray,  ///< cupy.ndarray: its attributes
+    Interface,  ///< __cuda_array_interface__ or __array_interface__ alone
+    Number,     ///< a Python number or a NumPy scalar
     Other
   };
   Kind kind = Kind::Other;
@@ -51,8 +54,10 @@ public:
   ~View();
 
   /// Reads a tensor. False with a Python error set where an exchange framework refuses: the object
-  /// is no plain tensor. Raises ArgumentError for what is no tensor; `what` names it.
-  bool read(nanobind::handle object, const TypeReader& reader, const std::string& what);
+  /// is no plain tensor. So does a framework that orders calls itself, unless `exported`. Raises
+  /// ArgumentError for what is no tensor; `what` names it.
+  bool read(nanobind::handle object, const TypeReader& reader, const std::string& what,
+            bool exported = true);
   /// A number as a tensor of rank 0 of `type`. Raises ArgumentError if it does not fit.
   void read_number(nanobind::handle number, DType type, const std::string& what);
 
@@ -62,7 +67,11 @@ public:
 
 private:
   void read_array(nanobind::handle object, const std::string& what);
-  void read_dlpack(nanobind::handle object, const TypeReader& reader, const std::string& what);
+  bool read_dlpack(nanobind::handle object, const TypeReader& reader, const std::string& what);
+  void read_cuda_array(nanobind::handle object, const std::string& what);
+  void read_interface(nanobind::handle object, const std::string& what);
+  void set_extents(nanobind::handle shape, nanobind::handle strides, std::int64_t element,
+                   const std::string& what);
   void set_buffer(const std::string& what, DLDataType type);
 
   std::int64_t shape_[kMaxRank];

@@ -25,8 +25,14 @@ def _library(kind: type) -> str:
     return {"jaxlib": "jax"}.get(name, name)
 
 
-def classify(kind: type) -> tuple[str, str, bool]:
-    """How tensors of a Python type are read (array, dlpack, wrapped, number, other), their library, and whether they are immutable."""
+def classify(kind: type) -> tuple[str, str, bool, bool]:
+    """How tensors of a Python type are read (array, dlpack, cuda array, interface, wrapped, number, other), their library, whether they are
+    immutable, and whether their library orders calls in programs of its own."""
+    how, library, immutable = _classify(kind)
+    return how, library, immutable, library == "jax"
+
+
+def _classify(kind: type) -> tuple[str, str, bool]:
     if issubclass(kind, (bool, int, float)):
         return ("number", "", False)
     for base in kind.__mro__:
@@ -38,14 +44,18 @@ def classify(kind: type) -> tuple[str, str, bool]:
         if library == "torch" and base.__name__ == "Tensor":
             _meet("torch")
             return ("dlpack" if _plain_torch(kind) else "wrapped", "torch", False)
+        if library == "cupy" and base.__name__ == "ndarray":
+            return ("cuda array", "cupy", False)
     library = _library(kind)
     if library == "jax" and not kind.__module__.startswith("jaxlib"):
         return ("wrapped", "jax", True)  # a tracer
     if hasattr(kind, "__dlpack__"):
         _meet(library)
         return ("dlpack", library, library in _IMMUTABLE)
-    if hasattr(kind, "__cuda_array_interface__") or hasattr(kind, "__array_interface__"):
-        raise ArgumentError(f"tensors of {kind.__module__}.{kind.__qualname__} have an array interface but no __dlpack__")
+    if hasattr(kind, "__cuda_array_interface__"):
+        return ("interface", library, False)
+    if hasattr(kind, "__array_interface__"):
+        return ("interface", "numpy", False)
     return ("other", "", False)
 
 
@@ -95,8 +105,24 @@ def _extension_type(name: str) -> Any:
     return numpy.dtype(getattr(ml_dtypes, name))
 
 
+def element_type(dtype: Any, what: str) -> str:
+    """The language's name of a NumPy dtype."""
+    if not dtype.isnative:
+        raise ArgumentError(f"{what} has element type '{dtype}', which the language lacks")
+    return str(dtype.name)
+
+
+def read_interface(array: Any, what: str) -> tuple[int, tuple[int, ...], tuple[int, ...], str, bool, int, Any]:
+    """An array interface as (address, shape, strides in bytes, type, read-only, device or -1 for memory of the host, owner)."""
+    from . import _interfaces
+
+    return _interfaces.read(array, what)
+
+
 def dlpack_capsule(tensor: Any, library: str, what: str) -> Any:
-    """The tensor's memory, not copied, ordered on the stream that current_stream() names."""
+    """The tensor's memory, not copied, ordered on the stream that current_stream() names. None: it has no memory."""
+    if library == "torch":
+        return _torch_capsule(tensor)
     device_type, device = tensor.__dlpack_device__()
     arguments: dict[str, Any] = {}
     if device_type == _CUDA:
@@ -114,13 +140,25 @@ def dlpack_capsule(tensor: Any, library: str, what: str) -> Any:
         raise ArgumentError(f"{what}: {error}") from error
 
 
+def _torch_capsule(tensor: Any) -> Any:
+    """For versions of PyTorch without the functions of DLPack's exchange. Nothing waits: runs go to the current stream."""
+    import torch
+
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return None
+    return torch.utils.dlpack.to_dlpack(tensor.detach())
+
+
 def current_stream(library: str, device: int) -> int:
     """Address of the library's current CUDA stream; 0 is the legacy default stream."""
     if library == "cupy":
         import cupy
 
-        with cupy.cuda.Device(device):
-            return cupy.cuda.get_current_stream().ptr
+        return int(cupy.cuda.get_current_stream(device).ptr)
+    if library == "torch":
+        import torch
+
+        return int(torch.cuda.current_stream(device).cuda_stream)
     return 0
 
 
@@ -129,10 +167,24 @@ def allocate(library: str, shape: tuple[int, ...], name: str, device_type: int, 
     if library == "cupy":
         import cupy
 
+        if cupy.cuda.runtime.getDevice() == device:
+            return cupy.ndarray(shape, _array_type(name))
         with cupy.cuda.Device(device):
-            return cupy.empty(shape, dtype=_array_type(name))
+            return cupy.ndarray(shape, _array_type(name))
+    if library == "torch":  # a version without functions of DLPack's exchange
+        import torch
+
+        place = torch.device("cuda", device) if device_type == _CUDA else torch.device("cpu")
+        return torch.empty(shape, dtype=getattr(torch, name), device=place)
+    if library == "numba" and device_type == _CUDA:
+        from numba import cuda
+
+        with cuda.gpus[device]:
+            return cuda.device_array(shape, _array_type(name))
     if device_type == _CPU:
         return _aligned_array(shape, name)
+    if library in _IMMUTABLE:
+        raise ArgumentError(f"an executor does not run on arrays of {library} on a GPU: call the comprehension itself")
     raise ArgumentError(f"outputs for tensors of {library} on a CUDA device cannot be allocated: give outputs=")
 
 
@@ -171,20 +223,21 @@ def finish(library: str, array: Any) -> Any:
 
 
 def device_scalar(library: str, device: int, name: str, number: bytes) -> Any:
-    """A number as a tensor of rank 0 on a CUDA device."""
-    import numpy
-
-    host = numpy.frombuffer(number, _EXTENSION_STORAGE.get(name, name)).copy()
+    """A number as a tensor of rank 0 on a CUDA device, written by a kernel on the current stream: nothing is copied or waited for, so
+    that graphs may hold it."""
+    # As an integer of the same width, which every library can fill in.
+    bits = int.from_bytes(number, sys.byteorder, signed=True)
+    kind = f"int{8 * len(number)}"
     if library == "torch":
         import torch
 
-        made = torch.from_numpy(host).to(torch.device("cuda", device))
-        return made.view(getattr(torch, name)).reshape(())
+        made = torch.full((), bits, dtype=getattr(torch, kind), device=torch.device("cuda", device))
+        return made.view(getattr(torch, name))
     if library == "cupy":
         import cupy
 
         with cupy.cuda.Device(device):
-            return cupy.asarray(host).view(_array_type(name)).reshape(())
+            return cupy.full((), bits, dtype=kind).view(_array_type(name))
     raise ArgumentError(f"numbers beside tensors of {library} on a CUDA device are not supported: give a tensor of rank 0")
 
 

@@ -66,6 +66,9 @@ def _bind(interface: Any, args: tuple, kwargs: dict) -> tuple[list, dict[str, An
             values[name] = argument
         elif isinstance(argument, jax.Array):
             arrays.append(argument)
+        elif not isinstance(argument, (bool, int, float, numpy.generic)):
+            kinds = f"argument '{name}' of '{interface.name}' is {type(argument).__module__}.{type(argument).__qualname__}"
+            raise ArgumentError(f"{kinds} where an array of jax is expected; the tensors of a call come from one library")
         else:
             arrays.append(jax.numpy.asarray(argument, _dtype(kind, f"argument '{name}' of '{interface.name}'")))
     for name, value in kwargs.items():
@@ -84,7 +87,7 @@ def _make_function(operator: Any, described: tuple, values: dict, arrays: list) 
     shapes = operation.infer(list(described), values)
     number = operation.register_xla(list(described), values, operator._options_text("cpu", arrays), operator._options_text("cuda", arrays))
     # Errors of sizes and mappings come now, with their places, and not from inside XLA.
-    _tc.compile_xla(number, "cpu" if jax.default_backend() == "cpu" else "cuda", interface.text)
+    _tc.compile_xla(number, "cpu" if _platform(arrays) == "cpu" else "cuda", interface.text)
     structures = [
         jax.ShapeDtypeStruct(shape, _dtype(kind, f"output '{result[0]}' of '{interface.name}'"))
         for (kind, shape), result in zip(shapes, interface.results)
@@ -110,7 +113,17 @@ def _make_function(operator: Any, described: tuple, values: dict, arrays: list) 
         made = _call_with_values(rewritten, list(operands), values)
         return made, results
 
-    return function
+    # Compiled by JAX once, so that eager calls do not trace again.
+    return jax.jit(function, inline=True)
+
+
+def _platform(arrays: list) -> str:
+    """Where a call will run: where its arrays lie, or JAX's default while a program is traced."""
+    for array in arrays:
+        if not isinstance(array, jax.core.Tracer):
+            return next(iter(array.devices())).platform
+    device = jax.config.jax_default_device
+    return jax.default_backend() if device is None else getattr(device, "platform", device)
 
 
 def _call_with_values(operator: Any, arrays: list, values: dict) -> tuple:
