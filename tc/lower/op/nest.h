@@ -40,8 +40,9 @@ struct NestPlan {
   bool registers = false;  ///< accumulators in registers over the loops from first_reduction on
   bool partial_in_memory = false;  ///< pure reduction dims also lie further out
   bool onto_memory = false;        ///< results combine with what the target holds
-  std::vector<bool> hull;     ///< per dim: its loop runs over the hull of bounds that differ within
-                              ///< the register tile
+  bool untouched = false;  ///< there may be elements with an accumulator but without a contribution
+  std::vector<bool> hull;  ///< per dim: its loop runs over the hull of bounds that differ within
+                           ///< the register tile
   std::vector<bool> overrun;  ///< per dim: rounded up to whole spans
   bool values_in_box =
       false;  ///< values can be computed wherever the box reaches, whatever the conditions say

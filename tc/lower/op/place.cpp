@@ -30,6 +30,18 @@ bool is_agreed(const tile::Target& target) {
          std::any_of(target.subscripts.begin(), target.subscripts.end(), has_several);
 }
 
+/// True where some accumulator is no longer what it began with: an element without a contribution
+/// may never have been written, so that nothing is combined with what it holds.
+ExprPtr contributes(const tile::Op& op, const Partial& values, int lanes) {
+  const Partial identity = identity_of(op, lanes);
+  ExprPtr any;
+  for (std::size_t t = is_arg_reduction(op) ? 1 : 0; t < values.size(); ++t) {
+    const ExprPtr differs = kernel::binary(BinaryOp::Ne, values[t], identity[t]);
+    any = any ? kernel::binary(BinaryOp::Or, any, differs) : differs;
+  }
+  return any;
+}
+
 }  // namespace
 
 /// Every combination of 0 .. counts[d]-1, last dim fastest.
@@ -171,10 +183,14 @@ void Nest::execute(const Vectoriser& at, const Context& context, Sharer* sharer,
 void Nest::write(const Vectoriser& at, const Context& context, Partial values,
                  std::vector<StmtPtr>& out) {
   const int lanes = plan_.vector_is_reduction() ? 1 : lanes_;
-  const ExprPtr mask = context.mask.both();
+  ExprPtr mask = context.mask.both();
   std::vector<std::vector<ExprPtr>> subscripts;
   for (const auto& target : op_.targets)
     subscripts.push_back(at(target.subscripts, context.point, context.mask));
+  if (plan_.untouched && op_.targets[0].buffer->space != kernel::Space::Register) {
+    values = named(values, out);
+    require(mask, contributes(op_, values, lanes));
+  }
   if (op_.atomic) {
     out.push_back(kernel::make_stmt(kernel::Atomic{
         reduce_op(op_), op_.targets[0].buffer, subscripts[0], kernel::broadcast(values[0], lanes),

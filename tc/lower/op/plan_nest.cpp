@@ -132,8 +132,9 @@ std::optional<Rejection> find_hulls(NestPlan& plan) {
   return std::nullopt;
 }
 
-/// True if elements could be touched that no contribution belongs to, outside of their buffer.
-bool needs_guarded_writes(const NestPlan& plan) {
+/// True if there may be elements among those that are combined with memory to which no point
+/// contributes.
+bool may_leave_untouched(const NestPlan& plan) {
   const tile::Op& op = *plan.op;
   if (op.from_identity) return false;
   const auto mixes = [&](const std::vector<int>& dims) {
@@ -144,10 +145,15 @@ bool needs_guarded_writes(const NestPlan& plan) {
   for (std::size_t d = 0; d < op.dims.size(); ++d)
     for (const ExprPtr& bound : {op.dims[d].begin, op.dims[d].end})
       conditional = conditional || !dims_in(op, bound).empty();
-  if (!conditional) return false;
-  return !std::all_of(op.targets.begin(), op.targets.end(), [&](const tile::Target& target) {
-    return proves_in_bounds(plan.info.ranges, target.buffer, target.subscripts);
-  });
+  return conditional;
+}
+
+/// True if accumulators could be written to elements outside of their buffer.
+bool needs_guarded_writes(const NestPlan& plan) {
+  const auto& targets = plan.op->targets;
+  return plan.untouched && !std::all_of(targets.begin(), targets.end(), [&](const auto& target) {
+           return proves_in_bounds(plan.info.ranges, target.buffer, target.subscripts);
+         });
 }
 
 std::vector<ExprPtr> loads_of(const tile::Op& op, bool values_only) {
@@ -175,13 +181,18 @@ bool all_in_bounds(const std::vector<ExprPtr>& loads, const Ranges& ranges) {
   });
 }
 
-/// Whether elements beyond the box hold values: of shared memory only what was written may be read.
-/// The panels of a staged contraction, which accumulates in registers, are filled to their ends.
-bool is_filled_beyond(const tile::Op& op, const ExprPtr& load) {
+/// Whether elements beyond the box may be read: those of shared memory hold no value before they
+/// are written, those of what the program writes may be another block's, which writes them
+/// meanwhile. The panels of a staged contraction, which accumulates in registers, are filled to
+/// their ends.
+bool is_readable_beyond(const tile::Op& op, const ExprPtr& load) {
   const auto& node = std::get<kernel::Load>(load->node);
   const bool staged =
       op.kind == tile::OpKind::Contract && op.targets[0].buffer->space == kernel::Space::Register;
-  return node.buffer->space != kernel::Space::Shared || staged;
+  const bool shared_by_blocks =
+      node.buffer->space == kernel::Space::Scratch ||
+      (node.buffer->space == kernel::Space::Global && node.buffer->writable);
+  return staged || (node.buffer->space != kernel::Space::Shared && !shared_by_blocks);
 }
 
 /// Chooses the dims that are rounded up to whole spans and records which loads need which masks.
@@ -202,7 +213,7 @@ void find_safety(NestPlan& plan) {
     round[d] = plan.width(d);
     plan.overrun[d] = all_in_bounds(values, rounded_ranges(plan.info, round)) &&
                       std::all_of(values.begin(), values.end(), [&](const ExprPtr& load) {
-                        return !depends_on(load, var) || is_filled_beyond(op, load);
+                        return !depends_on(load, var) || is_readable_beyond(op, load);
                       });
     if (!plan.overrun[d]) round[d] = 1;
   }
@@ -214,7 +225,7 @@ void find_safety(NestPlan& plan) {
     const auto& node = std::get<kernel::Load>(load->node);
     Safety safety = Safety::Executed;
     if (proves_in_bounds(plan.info.ranges, node.buffer, node.indices)) safety = Safety::InBox;
-    if (is_filled_beyond(op, load) && proves_in_bounds(rounded, node.buffer, node.indices))
+    if (is_readable_beyond(op, load) && proves_in_bounds(rounded, node.buffer, node.indices))
       safety = Safety::Always;
     plan.safety[load.get()] = safety;
   }
@@ -238,7 +249,9 @@ Result<NestPlan, Rejection> plan_nest(const tile::Op& op, const Ranges& outer) {
     plan.partial_in_memory = plan.partial_in_memory || plan.info.is_pure_reduction(order[i]);
   plan.registers = plan.first_reduction < order.size();
   if (auto bad = find_hulls(plan)) return *bad;
-  if (plan.registers && needs_guarded_writes(plan)) {
+  plan.untouched = plan.registers && may_leave_untouched(plan);
+  if (needs_guarded_writes(plan)) {
+    plan.untouched = false;
     plan.registers = false;
     plan.partial_in_memory = true;
   }
