@@ -3,6 +3,7 @@
 
 #include <array>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -100,13 +101,18 @@ xla::Error* run_on_gpu(const xla::CallFrame& frame, const Executor& executor,
                        std::vector<void*>& pointers) {
   Place place;
   if (xla::Error* error = find_place(frame, place)) return error;
-  const auto bytes = static_cast<std::size_t>(executor.scratch_bytes());
-  xla::AllocateMemory scratch{
-      sizeof scratch, nullptr, frame.context, bytes, std::size_t{kXlaAlignment}, nullptr};
+  // Which alignments an allocator grants differs between builds of XLA: it is asked for none.
+  constexpr auto kAlignment = static_cast<std::size_t>(kXlaAlignment);
+  std::size_t bytes = static_cast<std::size_t>(executor.scratch_bytes());
+  if (bytes > 0) bytes += kAlignment - 1;
+  std::size_t space = bytes;
+  xla::AllocateMemory scratch{sizeof scratch, nullptr, frame.context, bytes, 1, nullptr};
   if (bytes > 0) {
     if (xla::Error* error = frame.api->allocate(&scratch)) return error;
   }
-  pointers.push_back(scratch.data);
+  void* aligned = scratch.data;
+  if (bytes > 0) std::align(kAlignment, bytes - (kAlignment - 1), aligned, space);
+  pointers.push_back(aligned);
   const std::optional<Failure> failure =
       executor.run_unchecked(pointers, place.stream, place.device);
   if (bytes > 0) {

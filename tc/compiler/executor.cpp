@@ -283,6 +283,18 @@ std::optional<Failure> Executor::run_unchecked(std::span<void* const> pointers, 
   return impl_->code->run(resolved, {device, stream});
 }
 
+std::string Executor::Impl::place_of(std::int64_t statement) const {
+  const SourceBuffer source("<text>", text);
+  const Result<compiler::FrontEnd, Failure> front =
+      compiler::front_end(source, def, metadata, compiler::fresh_alignment(target));
+  if (!front) return "";
+  for (const auto& [found, loops] : lang::statements(front->specialised))
+    if (found->id == statement)
+      return fmt::format(", line {}: {}", source.position(found->range.begin).line,
+                         source.text(found->range));
+  return "";
+}
+
 std::optional<std::string> Executor::check(const void* scratch, void* stream, int device) const {
   for (const kernel::Argument& argument : impl_->code->arguments()) {
     if (argument.kind != kernel::Argument::Kind::Scratch || argument.name != "status") continue;
@@ -296,8 +308,8 @@ std::optional<std::string> Executor::check(const void* scratch, void* stream, in
     const auto& [is_set, statement, dimension, value] = *status;
     if (is_set == 0) return std::nullopt;
     return fmt::format(
-        "statement S{} of '{}': a subscript of dimension {} was out of range with value {}",
-        statement, impl_->name, dimension, value);
+        "statement S{} of '{}'{}: a subscript of dimension {} was out of range with value {}",
+        statement, impl_->name, impl_->place_of(statement), dimension, value);
   }
   return std::nullopt;
 }

@@ -22,10 +22,13 @@ struct Executor::Impl {
   std::shared_ptr<const compiler::Code> code;
   std::shared_ptr<const compiler::Backend> backend;
 
-  // The request, for stage_text().
+  // The request, for stage_text() and place_of().
   std::string text;
   std::string def;
   Metadata metadata;
+
+  /// ", line 3: y(i) = x(i)" of a statement of the text; empty if the text has none of this number.
+  std::string place_of(std::int64_t statement) const;
 };
 
 }  // namespace tc

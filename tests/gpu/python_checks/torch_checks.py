@@ -155,7 +155,7 @@ def check_ranges_at_run_time(session):
         executor = lookup.compile(w, i)
         executor(w, i)
         said = executor.check()
-        expect(said is not None and "I" in said, f"check() says {said}")
+        expect(said is not None and "W(I(n), d)" in said and "with value" in said, f"check() says {said}")
         executor(w, session.put(np.asarray([1, 5, 5, 0, 0], np.int32)))
         expect(executor.check() is None, "check() after a right run")
         return said.splitlines()[0]
