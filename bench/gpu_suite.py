@@ -34,6 +34,7 @@ def parse_arguments():
     parser.add_argument("--only", default="", help="comma-separated parts of case names")
     parser.add_argument("--skip", default="", help="comma-separated parts of case names")
     parser.add_argument("--options", default="default", help="named set, or a JSON object")
+    parser.add_argument("--options-from", help="options.jsonl of bench/gpu_tune.py; cases that it lacks take --options")
     parser.add_argument("--compiled-peer", action="store_true", help="also time torch.compile")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--timeout", type=float, default=90, help="seconds without a result before the child counts as hung")
@@ -45,6 +46,13 @@ def parse_arguments():
 def chosen(arguments) -> list[suite.Case]:
     parts, skipped = [p for p in arguments.only.split(",") if p], [p for p in arguments.skip.split(",") if p]
     return [c for c in suite.CASES if (not parts or any(p in c.name for p in parts)) and not any(p in c.name for p in skipped)]
+
+
+def tuned_options(arguments) -> dict[str, dict]:
+    if not arguments.options_from:
+        return {}
+    rows = [json.loads(line) for line in pathlib.Path(arguments.options_from).read_text().splitlines()]
+    return {row["case"]: row["options"] for row in rows}
 
 
 def median_us(run) -> float:
@@ -128,7 +136,7 @@ def measure(case: suite.Case, library: Library, arguments, out: pathlib.Path) ->
     row = {"case": case.name, "group": case.group}
     generator = torch.Generator("cuda").manual_seed(arguments.seed)
     inputs = [tensor.make(generator) for tensor in case.tensors]
-    executor = library.compile_cuda(case.text, inputs, arguments.options)
+    executor = library.compile_cuda(case.text, inputs, tuned_options(arguments).get(case.name, arguments.options))
     row["compile_ms"] = round(executor.compile_ms(), 1)
     (out / f"{case.name}.cu").write_text(executor.stage("cuda"))
     row["kernels"] = executor.resources()

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "commands.h"
 #include "exit_status.h"
+#include "files.h"
 #include "tc/tune.h"
 
 namespace tc::cli {
@@ -58,6 +60,23 @@ std::map<int, std::string> read_faults(const std::vector<std::string>& faults) {
   return result;
 }
 
+std::vector<MappingOptions> read_seeds(const std::vector<std::string>& files) {
+  std::vector<MappingOptions> seeds;
+  for (const std::string& file : files) {
+    std::istringstream lines(read_file(file));
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      ++number;
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      Result<MappingOptions, std::string> options = options_from_json(line);
+      if (!options)
+        throw CommandError(kUserError, fmt::format("{}:{}: {}", file, number, options.error()));
+      seeds.push_back(std::move(options).value());
+    }
+  }
+  return seeds;
+}
+
 TuneSettings make_settings(const TuneFlags& flags, const Call& call,
                            const Environment& environment) {
   TuneSettings settings;
@@ -66,6 +85,8 @@ TuneSettings make_settings(const TuneFlags& flags, const Call& call,
   if (settings.seconds == 0 && settings.trials == 0)
     throw CommandError(kUsage, "a search without --budget needs --trials");
   settings.search = flags.search;
+  settings.seeds = read_seeds(flags.seeds);
+  settings.rounds = flags.rounds;
   settings.seed = flags.call.seed;
   settings.jobs = flags.jobs;
   settings.devices = flags.devices;
@@ -103,7 +124,9 @@ Json to_json(const TuneReport& report, const Call& call, const TuneSettings& set
                               {"outcome", trial.outcome},
                               {"detail", trial.detail},
                               {"median_us", trial.median_us},
-                              {"resumed", trial.resumed}});
+                              {"resumed", trial.resumed},
+                              {"finalist", trial.finalist},
+                              {"samples", trial.samples}});
   }
   return json;
 }
@@ -132,7 +155,12 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
       ->type_name("TIME");
   command->add_option("--trials", flags.trials, "most candidates")
       ->check(CLI::Range(1, 100'000'000));
-  command->add_option("--search", flags.search, "model, evolutionary, random or exhaustive");
+  command->add_option("--search", flags.search,
+                      "model, evolutionary, random, exhaustive, or seeds: only compare these");
+  command->add_option("--seeds", flags.seeds, "files of options to start from, one object a line")
+      ->delimiter(',');
+  command->add_option("--rounds", flags.rounds, "rounds in which the best ones are timed in turns")
+      ->check(CLI::Range(0, 1000));
   command->add_option("--jobs", flags.jobs, "processes that compile; 0: one a core")
       ->check(CLI::Range(0, 1024));
   command

@@ -66,6 +66,8 @@ struct TuneFlags {
   double budget = -1;  ///< seconds; negative: a minute, or none where trials are counted
   int trials = 0;
   std::string search = "model";
+  std::vector<std::string> seeds;  ///< files of options, one JSON object a line
+  int rounds = 5;
   int jobs = 0;
   std::vector<int> devices;
   double compile_limit = 0;  ///< seconds; 0: as the library says

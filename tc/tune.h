@@ -34,21 +34,26 @@ struct TuneProgress {
 };
 
 struct TuneSettings {
-  double seconds = 60;           ///< budget; 0: none
-  int trials = 0;                ///< most candidates; 0: no limit
-  std::string search = "model";  ///< model, evolutionary, random, exhaustive
-  std::uint64_t seed = 0;        ///< of the sequence of candidates
-  int jobs = 0;                  ///< processes that compile; 0: one a core
+  double seconds = 60;  ///< budget; 0: none
+  int trials = 0;       ///< most candidates; 0: no limit
+  /// model, evolutionary, random, exhaustive, or seeds: what one starts from, compared, and no
+  /// more.
+  std::string search = "model";
+  std::uint64_t seed = 0;  ///< of the sequence of candidates
+  int jobs = 0;            ///< processes that compile; 0: one a core
   /// One measuring process each: CUDA devices, or equal parts of the CPU's cores. Empty: the one
   /// that the target means.
   std::vector<int> devices;
   /// Options to start from. What a search does not change (bounds, deterministic, fast_math) comes
   /// from them.
   MappingOptions options;
-  std::vector<std::string> fixed;  ///< fields of `options` that stay
-  double compile_limit = 60;       ///< seconds that one compilation may take
-  double run_limit = 20;           ///< seconds that checking and timing one candidate may take
-  std::int64_t memory_bytes = 0;   ///< of one worker; 0: half of the machine's
+  std::vector<MappingOptions> seeds;  ///< more to start from
+  std::vector<std::string> fixed;     ///< fields of `options` that stay
+  int rounds = 5;                     ///< that compare the best ones in turns
+  /// Seconds that one compilation may take. A fifth of the budget is enough, 5 seconds at least.
+  double compile_limit = 60;
+  double run_limit = 20;          ///< seconds that checking and timing one candidate may take
+  std::int64_t memory_bytes = 0;  ///< of one worker; 0: half of the machine's
   /// The program `tensorc`; empty: this program if that is it, else the one in the folder "bin"
   /// beside that of this library.
   std::filesystem::path worker;
@@ -66,7 +71,9 @@ struct TuneTrial {
   std::string outcome;  ///< measured, slow, rejected, wrong, crashed, hung
   std::string detail;
   double median_us = 0;
-  bool resumed = false;  ///< an earlier run had tried it
+  bool resumed = false;   ///< an earlier run had tried it
+  bool finalist = false;  ///< measured in turns with the other best ones
+  int samples = 0;        ///< runs or groups of runs that the median is of
 };
 
 struct TuneReport {

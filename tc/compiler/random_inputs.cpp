@@ -96,7 +96,13 @@ std::int64_t uniform_integer(std::mt19937_64& engine, std::int64_t lo, std::int6
   return lo + static_cast<std::int64_t>(engine() % width);
 }
 
-constexpr std::int64_t kSmall = 4;
+void draw_floats(std::mt19937_64& engine, InputKind kind, lang::Value& value) {
+  for (double& slot : value.real) {
+    slot = kind == InputKind::Normal
+               ? round_to(value.type, normal(engine))
+               : static_cast<double>(uniform_integer(engine, -kSmallInteger, kSmallInteger));
+  }
+}
 
 HostTensor draw(const lang::TypedDef& def, lang::TensorId id, std::uint64_t seed, InputKind kind) {
   const lang::Tensor& tensor = def.tensors[static_cast<std::size_t>(id)];
@@ -107,15 +113,12 @@ HostTensor draw(const lang::TypedDef& def, lang::TensorId id, std::uint64_t seed
                          static_cast<std::uint64_t>(tensor.param_position) + 1);
   lang::Value value = lang::Value::zeros(tensor.type, sizes);
   if (is_float(tensor.type)) {
-    for (double& slot : value.real) {
-      slot = kind == InputKind::Normal
-                 ? round_to(tensor.type, normal(engine))
-                 : static_cast<double>(uniform_integer(engine, -kSmall, kSmall));
-    }
+    draw_floats(engine, kind, value);
     return from_value(value);
   }
-  Interval range{is_unsigned_integer(tensor.type) || tensor.type == DType::Bool ? 0 : -kSmall,
-                 tensor.type == DType::Bool ? 1 : kSmall};
+  Interval range{is_unsigned_integer(tensor.type) || tensor.type == DType::Bool ? 0
+                                                                                : -kSmallInteger,
+                 tensor.type == DType::Bool ? 1 : kSmallInteger};
   if (const std::optional<Interval> subscript = subscript_range(def, id);
       subscript && subscript->lo <= subscript->hi) {
     range = *subscript;
@@ -141,6 +144,13 @@ HostTensor random_input(const lang::TypedDef& specialised, int param_position, s
       return draw(specialised, static_cast<int>(i), seed, kind);
   }
   unreachable("no parameter at that position");
+}
+
+HostTensor random_floats(DType type, std::int64_t count, std::uint64_t seed, InputKind kind) {
+  std::mt19937_64 engine(seed);
+  lang::Value value = lang::Value::zeros(type, {count});
+  draw_floats(engine, kind, value);
+  return from_value(value);
 }
 
 std::vector<HostTensor> random_inputs(const lang::TypedDef& specialised, std::uint64_t seed,

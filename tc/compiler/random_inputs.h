@@ -23,4 +23,10 @@ std::vector<HostTensor> random_inputs(const lang::TypedDef& specialised, std::ui
 HostTensor random_input(const lang::TypedDef& specialised, int param_position, std::uint64_t seed,
                         InputKind kind = InputKind::Normal);
 
+/// Largest magnitude of a float that is drawn as a small integer.
+inline constexpr std::int64_t kSmallInteger = 4;
+
+/// `count` floats, for large tensors whose values need not all be drawn.
+HostTensor random_floats(DType type, std::int64_t count, std::uint64_t seed, InputKind kind);
+
 }  // namespace tc::compiler

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
 
 #include "tc/support/numeric.h"
 #include "tc/tuner/bench.h"
@@ -10,24 +11,59 @@ namespace {
 
 constexpr std::uint64_t kInputSeed = 20180213;
 
+/// Floats that are drawn for one tensor; a larger one repeats them. A prime, so that no two rows or
+/// tiles are alike.
+constexpr std::int64_t kDrawn = 1'048'583;
+
+std::int64_t elements_of(const TensorMeta& meta) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : meta.sizes)
+    count *= size;
+  return count;
+}
+
+bool is_repeated(const Image& image) {
+  return is_float(image.meta.type) && bits(image.meta.type) >= 8 && image.meta.is_contiguous() &&
+         elements_of(image.meta) > kDrawn;
+}
+
+void repeat(Image& image, const compiler::HostTensor& values) {
+  for (std::size_t at = image.begin; at < image.end; at += values.bytes())
+    std::memcpy(image.bytes.data() + at, values.data(), std::min(values.bytes(), image.end - at));
+}
+
 const lang::Tensor& output_tensor(const compiler::FrontEnd& front, std::size_t o) {
   return front.specialised.tensors[static_cast<std::size_t>(front.specialised.outputs[o])];
 }
 
 }  // namespace
 
-std::vector<compiler::HostTensor> input_values(const compiler::FrontEnd& front,
-                                               compiler::InputKind kind) {
-  return compiler::random_inputs(front.specialised, kInputSeed, kind);
+const ArgumentImages* Arguments::images(compiler::InputKind kind) {
+  auto [found, is_new] = images_.try_emplace(kind);
+  if (is_new) found->second = make(kind);
+  return found->second ? &*found->second : nullptr;
 }
 
-std::map<int, compiler::HostTensor> initial_values(const compiler::FrontEnd& front) {
+void Arguments::forget(compiler::InputKind kind) {
+  images_.erase(kind);
+}
+
+std::optional<std::vector<compiler::HostTensor>> Arguments::input_values() {
+  const ArgumentImages* made = images(compiler::InputKind::Integer);
+  if (made == nullptr) return std::nullopt;
+  std::vector<compiler::HostTensor> values;
+  for (const Image& image : made->inputs)
+    values.push_back(read(image));
+  return values;
+}
+
+std::map<int, compiler::HostTensor> Arguments::initial_values() const {
   constexpr std::size_t kPeriod = 5;
   std::map<int, compiler::HostTensor> initial;
-  for (std::size_t o = 0; o < front.outputs.size(); ++o) {
-    const lang::Tensor& tensor = output_tensor(front, o);
+  for (std::size_t o = 0; o < front_.outputs.size(); ++o) {
+    const lang::Tensor& tensor = output_tensor(front_, o);
     if (tensor.is_param || !tensor.needs_initial) continue;
-    lang::Value value = lang::Value::zeros(front.outputs[o].type, front.outputs[o].sizes);
+    lang::Value value = lang::Value::zeros(front_.outputs[o].type, front_.outputs[o].sizes);
     for (std::size_t i = 0; i < value.real.size(); ++i)
       value.real[i] = static_cast<double>(i % kPeriod) - 2;
     for (std::size_t i = 0; i < value.integer.size(); ++i)
@@ -37,23 +73,25 @@ std::map<int, compiler::HostTensor> initial_values(const compiler::FrontEnd& fro
   return initial;
 }
 
-std::optional<ArgumentImages> argument_images(const compiler::FrontEnd& front,
-                                              compiler::InputKind kind) {
+std::optional<ArgumentImages> Arguments::make(compiler::InputKind kind) const {
   ArgumentImages images;
-  const std::vector<compiler::HostTensor> values = input_values(front, kind);
-  for (std::size_t i = 0; i < front.inputs.size(); ++i) {
-    std::optional<Image> image = poisoned_image(front.inputs[i]);
+  for (std::size_t i = 0; i < front_.inputs.size(); ++i) {
+    std::optional<Image> image = poisoned_image(front_.inputs[i]);
     if (!image) return std::nullopt;
-    write(*image, values[i]);
+    if (is_repeated(*image))
+      repeat(*image, compiler::random_floats(image->meta.type, kDrawn, kInputSeed + i, kind));
+    else
+      write(*image,
+            compiler::random_input(front_.specialised, static_cast<int>(i), kInputSeed, kind));
     images.inputs.push_back(std::move(*image));
   }
-  const std::map<int, compiler::HostTensor> initial = initial_values(front);
-  for (std::size_t o = 0; o < front.outputs.size(); ++o) {
-    const lang::Tensor& tensor = output_tensor(front, o);
+  const std::map<int, compiler::HostTensor> initial = initial_values();
+  for (std::size_t o = 0; o < front_.outputs.size(); ++o) {
+    const lang::Tensor& tensor = output_tensor(front_, o);
     images.in_place_of.push_back(tensor.is_param ? tensor.param_position : -1);
     images.outputs.emplace_back();
     if (tensor.is_param) continue;
-    std::optional<Image> image = poisoned_image(front.outputs[o]);
+    std::optional<Image> image = poisoned_image(front_.outputs[o]);
     if (!image) return std::nullopt;
     const auto found = initial.find(static_cast<int>(o));
     if (found != initial.end()) write(*image, found->second);

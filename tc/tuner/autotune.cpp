@@ -25,6 +25,7 @@ using compiler::argument_failure;
 /// Sizes of the same program whose best options are tried early.
 constexpr std::size_t kTransferred = 3;
 constexpr std::int64_t kMostExhaustive = 100'000;
+constexpr const char* kComparison = "seeds";
 
 /// A seed as this search may propose it: fields that are fixed or semantics are those of the base.
 MappingOptions adapted(const MappingOptions& seed, const MappingOptions& base,
@@ -39,8 +40,11 @@ MappingOptions adapted(const MappingOptions& seed, const MappingOptions& base,
 
 std::optional<std::string> wrong_settings(const TuneSettings& settings) {
   if (std::string problem = validate(settings.options); !problem.empty()) return problem;
-  if (settings.seconds < 0 || settings.trials < 0 || settings.jobs < 0)
-    return std::string("the budget, the trials and the jobs are not negative");
+  for (const MappingOptions& seed : settings.seeds) {
+    if (std::string problem = validate(seed); !problem.empty()) return problem;
+  }
+  if (settings.seconds < 0 || settings.trials < 0 || settings.jobs < 0 || settings.rounds < 0)
+    return std::string("the budget, the trials, the jobs and the rounds are not negative");
   if (settings.compile_limit <= 0 || settings.run_limit <= 0)
     return std::string("the limits of a compilation and of a run are above 0 seconds");
   std::set<std::string> names;
@@ -62,6 +66,7 @@ Result<std::unique_ptr<tuner::Strategy>, Failure> make_strategy(const TuneSettin
   if (name == "random") return tuner::random_search(space, std::move(seeds), settings.seed);
   if (name == "evolutionary")
     return tuner::evolutionary_search(space, std::move(seeds), settings.seed);
+  if (name == kComparison) return tuner::seeds_search(space, std::move(seeds));
   if (name == "model") {
     return tuner::model_search(
         space, std::move(seeds), settings.seed,
@@ -69,7 +74,7 @@ Result<std::unique_ptr<tuner::Strategy>, Failure> make_strategy(const TuneSettin
   }
   if (name != "exhaustive")
     return argument_failure(fmt::format(
-        "unknown search '{}'; known are model, evolutionary, random, exhaustive", name));
+        "unknown search '{}'; known are model, evolutionary, random, exhaustive, seeds", name));
   if (space.size() > kMostExhaustive) {
     return argument_failure(fmt::format("the space has {} combinations, more than an exhaustive "
                                         "search takes ({}); fix some options",
@@ -104,9 +109,11 @@ NamedTarget measured_target(const NamedTarget& whole, const std::vector<int>& de
 std::vector<MappingOptions> seed_options(const TuneSettings& settings,
                                          const std::vector<tuner::Choice>& choices) {
   std::vector<MappingOptions> wanted = {MappingOptions(), settings.options};
+  wanted.insert(wanted.end(), settings.seeds.begin(), settings.seeds.end());
   std::size_t transferred = 0;
   for (const tuner::Choice& choice : choices) {
-    if (choice.is_exact() || transferred++ == kTransferred) continue;
+    if (settings.search == kComparison || choice.is_exact() || transferred++ == kTransferred)
+      continue;
     wanted.push_back(choice.record.options);
   }
   std::vector<MappingOptions> seeds;
@@ -187,8 +194,9 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
       settings.jobs > 0 ? settings.jobs : static_cast<int>(tuner::usable_cores().size());
   tuner::Crew crew = tuner::make_crew(worker, setup, jobs, devices);
 
-  const tuner::Assignment assignment{settings, space,    **strategy,    crew,
-                                     *records, identity, seeds.front(), genomes.size()};
+  const tuner::Assignment assignment{settings,      space,          **strategy,
+                                     crew,          *records,       identity,
+                                     seeds.front(), genomes.size(), settings.search == kComparison};
   tuner::Session session(assignment);
   if (auto failure = session.make_reference()) return *failure;
   session.search();

@@ -25,19 +25,43 @@ struct ArgumentImages {
   }
 };
 
-/// Inputs drawn from a fixed seed; outputs poisoned, or small integers where they are accumulated
-/// onto. nullopt: a tensor that has no image.
-std::optional<ArgumentImages> argument_images(const compiler::FrontEnd& front,
-                                              compiler::InputKind kind);
-/// The values in them, for the interpreter.
-std::vector<compiler::HostTensor> input_values(const compiler::FrontEnd& front,
-                                               compiler::InputKind kind);
-std::map<int, compiler::HostTensor> initial_values(const compiler::FrontEnd& front);
+/// The arguments of one call, made when they are first asked for. Inputs are drawn from a fixed
+/// seed, floats of large tensors repeat a million values; outputs are poisoned, or small integers
+/// where they are accumulated onto.
+class Arguments {
+public:
+  explicit Arguments(const compiler::FrontEnd& front) : front_(front) {}
+
+  /// nullptr: a tensor that has no image.
+  const ArgumentImages* images(compiler::InputKind kind);
+  /// Gives the memory back.
+  void forget(compiler::InputKind kind);
+  /// The integer-valued ones, for the interpreter.
+  std::optional<std::vector<compiler::HostTensor>> input_values();
+  std::map<int, compiler::HostTensor> initial_values() const;
+
+private:
+  std::optional<ArgumentImages> make(compiler::InputKind kind) const;
+
+  const compiler::FrontEnd& front_;
+  std::map<compiler::InputKind, std::optional<ArgumentImages>> images_;
+};
 
 struct Timing {
   double median_us = 0;
   int samples = 0;
   bool is_stopped = false;  ///< given up after the first runs
+};
+
+/// Why a candidate has no result or no time.
+struct BenchProblem {
+  enum class Kind {
+    Refused,  ///< it cannot be loaded or has no memory here; nothing ran
+    Wrong,    ///< it changed memory that is not its own, or asked for what is not there
+    Lost,     ///< the device reported an error; nothing more can be run in this process
+  } kind = Kind::Wrong;
+  std::string message;
+  std::string reason;  ///< of Refused: what to count it as
 };
 
 class Bench {
@@ -46,19 +70,18 @@ public:
 
   /// One run on fresh memory with integer-valued inputs; the outputs. The error says what else the
   /// run did: memory around a tensor changed, an input changed, a subscript out of range.
-  virtual Result<std::vector<compiler::HostTensor>, std::string>
+  virtual Result<std::vector<compiler::HostTensor>, BenchProblem>
   run_checked(const Executor& executor) = 0;
   /// Times runs on normally distributed inputs; stops early when they take longer than `stop_us`
   /// (0: never).
-  virtual Result<Timing, std::string> time(const Executor& executor, double stop_us) = 0;
+  virtual Result<Timing, BenchProblem> time(const Executor& executor, double stop_us) = 0;
 };
 
 /// On the threads of this process.
-std::unique_ptr<Bench> cpu_bench(const compiler::FrontEnd& front);
+std::unique_ptr<Bench> cpu_bench(Arguments& arguments);
 /// On a CUDA device. The error says why there is none.
-Result<std::unique_ptr<Bench>, std::string> cuda_bench(const compiler::FrontEnd& front, int device,
-                                                       const Target& target,
-                                                       const CompileContext& context);
+Result<std::unique_ptr<Bench>, std::string>
+cuda_bench(Arguments& arguments, int device, const Target& target, const CompileContext& context);
 
 double median(std::vector<double> values);
 

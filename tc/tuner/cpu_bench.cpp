@@ -40,9 +40,9 @@ DLTensor view_of(Image& image) {
 }
 
 /// Arguments and scratch of one call, in memory that nothing else uses.
-class Arguments {
+class CallMemory {
 public:
-  Arguments(ArgumentImages images, std::int64_t scratch_bytes)
+  CallMemory(ArgumentImages images, std::int64_t scratch_bytes)
       : images_(std::move(images)),
         scratch_(*poisoned_image({DType::UInt8, {scratch_bytes}, {}, 64})) {
     for (Image& image : images_.inputs)
@@ -76,42 +76,50 @@ private:
   std::vector<void*> pointers_;
 };
 
+BenchProblem wrong(std::string message) {
+  return {BenchProblem::Kind::Wrong, std::move(message), ""};
+}
+BenchProblem no_image() {
+  return {BenchProblem::Kind::Refused, "tensors of a packed type with strides cannot be tuned",
+          "unsupported"};
+}
+
 class CpuBench final : public Bench {
 public:
-  explicit CpuBench(const compiler::FrontEnd& front) : front_(front) {}
+  explicit CpuBench(Arguments& arguments) : arguments_(arguments) {}
 
-  Result<std::vector<compiler::HostTensor>, std::string>
+  Result<std::vector<compiler::HostTensor>, BenchProblem>
   run_checked(const Executor& executor) override {
-    const std::optional<ArgumentImages>& fresh = integers();
-    if (!fresh) return std::string("tensors of a packed type with strides cannot be tuned");
-    Arguments arguments(*fresh, executor.scratch_bytes());
+    const ArgumentImages* fresh = arguments_.images(compiler::InputKind::Integer);
+    if (fresh == nullptr) return no_image();
+    CallMemory arguments(*fresh, executor.scratch_bytes());
     if (auto failure = executor.run(arguments.inputs(), arguments.outputs(), nullptr,
                                     arguments.scratch_address()))
-      return failure->message;
-    if (auto problem = executor.check(arguments.scratch_address())) return *problem;
+      return wrong(failure->message);
+    if (auto problem = executor.check(arguments.scratch_address())) return wrong(*problem);
     ArgumentImages& images = arguments.images();
     if (!is_surrounded_by_poison(arguments.scratch()))
-      return std::string("memory around the scratch block was written");
+      return wrong("memory around the scratch block was written");
     for (std::size_t i = 0; i < images.inputs.size(); ++i) {
       const auto& in_place = images.in_place_of;
       const bool is_output =
           std::find(in_place.begin(), in_place.end(), static_cast<int>(i)) != in_place.end();
       if (!is_output && images.inputs[i].bytes != fresh->inputs[i].bytes)
-        return fmt::format("input {} was written", i + 1);
+        return wrong(fmt::format("input {} was written", i + 1));
     }
     std::vector<compiler::HostTensor> results;
     for (std::size_t o = 0; o < images.outputs.size(); ++o) {
       if (!is_surrounded_by_poison(images.output(o)))
-        return fmt::format("memory around output {} was written", o + 1);
+        return wrong(fmt::format("memory around output {} was written", o + 1));
       results.push_back(read(images.output(o)));
     }
     return results;
   }
 
-  Result<Timing, std::string> time(const Executor& executor, double stop_us) override {
-    if (!normal_) normal_ = argument_images(front_, compiler::InputKind::Normal);
-    if (!normal_) return std::string("tensors of a packed type with strides cannot be tuned");
-    Arguments arguments(*normal_, executor.scratch_bytes());
+  Result<Timing, BenchProblem> time(const Executor& executor, double stop_us) override {
+    const ArgumentImages* normal = arguments_.images(compiler::InputKind::Normal);
+    if (normal == nullptr) return no_image();
+    CallMemory arguments(*normal, executor.scratch_bytes());
     const auto run = [&] { executor.run_unchecked(arguments.pointers()); };
     run();  // pages, caches, threads
     Timing timing;
@@ -142,19 +150,13 @@ public:
   }
 
 private:
-  const std::optional<ArgumentImages>& integers() {
-    if (!integers_) integers_ = argument_images(front_, compiler::InputKind::Integer);
-    return integers_;
-  }
-
-  const compiler::FrontEnd& front_;
-  std::optional<ArgumentImages> integers_, normal_;
+  Arguments& arguments_;
 };
 
 }  // namespace
 
-std::unique_ptr<Bench> cpu_bench(const compiler::FrontEnd& front) {
-  return std::make_unique<CpuBench>(front);
+std::unique_ptr<Bench> cpu_bench(Arguments& arguments) {
+  return std::make_unique<CpuBench>(arguments);
 }
 
 }  // namespace tc::tuner

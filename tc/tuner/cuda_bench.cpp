@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "tc/compiler/cuda_platform.h"
-#include "tc/compiler/dlpack_views.h"
 #include "tc/runtime/cuda/timing.h"
 #include "tc/tuner/bench.h"
+#include "tc/tuner/device_arguments.h"
 
 namespace tc::tuner {
 
@@ -14,182 +15,197 @@ namespace {
 
 namespace cuda = runtime::cuda;
 
-/// Sets of inputs that take turns, so that none is left in the L2 cache from its last run.
-constexpr std::size_t kMostSets = 16;
+/// Sets of arguments that take turns: as many as the runs of one graph at most.
+constexpr std::size_t kMostSets = 1000;
+/// They fill the L2 cache so many times, so that no run finds what an earlier one left there. A
+/// kernel for which a graph holds fewer runs than that takes takes far longer than reading its
+/// arguments from memory.
+constexpr double kCacheFills = 2;
+/// Part of the device's free memory that they may take.
+constexpr std::size_t kMemoryShare = 4;
 
-/// Ends a run with what the driver says; caught in this file.
-struct DeviceProblem {
-  std::string message;
+/// Ends a run that says something about the candidate; caught in this file.
+struct Stop {
+  BenchProblem problem;
 };
-void expect(const std::optional<Rejection>& problem) {
-  if (problem) throw DeviceProblem{problem->message};
+[[noreturn]] void wrong(std::string message) {
+  throw Stop{{BenchProblem::Kind::Wrong, std::move(message), ""}};
 }
-void expect(const std::optional<Failure>& failure) {
-  if (failure) throw DeviceProblem{failure->message};
-}
-template <class T>
-T expect(Result<T, Rejection> result) {
-  if (!result) throw DeviceProblem{result.error().message};
-  return std::move(result).value();
-}
-
-/// One set of arguments on a device.
-class DeviceArguments {
-public:
-  DeviceArguments(const std::shared_ptr<const cuda::Driver>& driver, const cuda::Stream& stream,
-                  ArgumentImages images, std::int64_t scratch_bytes)
-      : driver_(driver), stream_(stream), images_(std::move(images)),
-        scratch_(*poisoned_image({DType::UInt8, {scratch_bytes}, {}, 64})) {
-    for (Image& image : images_.inputs)
-      add(image);
-    for (std::size_t o = 0; o < images_.outputs.size(); ++o) {
-      if (images_.in_place_of[o] < 0)
-        add(images_.outputs[o]);
-      else
-        views_.push_back(views_[static_cast<std::size_t>(images_.in_place_of[o])]);
-    }
-    for (std::size_t i = 0; i < views_.size(); ++i)
-      (i < images_.inputs.size() ? inputs_ : outputs_).push_back(&views_[i]);
-    scratch_memory_.push_back(upload(scratch_));
-    for (const DLTensor& view : views_)
-      pointers_.push_back(view.data);
-    pointers_.push_back(scratch_address());
-  }
-
-  const std::vector<const DLTensor*>& inputs() const { return inputs_; }
-  const std::vector<const DLTensor*>& outputs() const { return outputs_; }
-  const std::vector<void*>& pointers() const { return pointers_; }
-  void* scratch_address() const {
-    return static_cast<char*>(scratch_memory_.front().get()) + scratch_.element_0;
-  }
-  std::size_t bytes() const {
-    std::size_t total = 0;
-    for (const cuda::DeviceMemory& memory : memory_)
-      total += memory.size();
-    return total;
-  }
-
-  /// Everything as it is on the device now.
-  ArgumentImages& download() {
-    std::size_t next = 0;
-    for (Image& image : images_.inputs)
-      fetch(image, memory_[next++]);
-    for (std::size_t o = 0; o < images_.outputs.size(); ++o) {
-      if (images_.in_place_of[o] < 0) fetch(images_.outputs[o], memory_[next++]);
-    }
-    fetch(scratch_, scratch_memory_.front());
-    return images_;
-  }
-  const Image& scratch() const { return scratch_; }
-
-private:
-  cuda::DeviceMemory upload(const Image& image) const {
-    cuda::DeviceMemory memory =
-        expect(cuda::DeviceMemory::allocate(driver_, stream_.device(), image.bytes.size()));
-    expect(cuda::copy_to_device(stream_, memory.get(), image.bytes.data(), image.bytes.size()));
-    return memory;
-  }
-  void fetch(Image& image, const cuda::DeviceMemory& memory) const {
-    expect(cuda::copy_to_host(stream_, image.bytes.data(), memory.get(), image.bytes.size()));
-  }
-  void add(Image& image) {
-    memory_.push_back(upload(image));
-    DLTensor view{};
-    view.data = static_cast<char*>(memory_.back().get()) + image.element_0;
-    view.device = {kDLCUDA, stream_.device()};
-    view.ndim = static_cast<std::int32_t>(image.meta.sizes.size());
-    view.dtype = compiler::to_dlpack(image.meta.type);
-    view.shape = image.meta.sizes.data();
-    view.strides = image.meta.strides.data();
-    views_.push_back(view);
-  }
-
-  std::shared_ptr<const cuda::Driver> driver_;
-  const cuda::Stream& stream_;
-  ArgumentImages images_;
-  Image scratch_;
-  std::vector<cuda::DeviceMemory> memory_, scratch_memory_;
-  std::vector<DLTensor> views_;
-  std::vector<const DLTensor*> inputs_, outputs_;
-  std::vector<void*> pointers_;
-};
 
 class CudaBench final : public Bench {
 public:
-  CudaBench(const compiler::FrontEnd& front, std::shared_ptr<const cuda::Driver> driver,
-            cuda::Stream stream, const Target& target)
-      : front_(front), driver_(std::move(driver)), stream_(std::move(stream)), target_(target) {}
+  CudaBench(Arguments& arguments, std::shared_ptr<const cuda::Driver> driver, cuda::Stream stream,
+            const Target& target)
+      : arguments_(arguments), driver_(std::move(driver)), stream_(std::move(stream)),
+        target_(target) {}
 
-  Result<std::vector<compiler::HostTensor>, std::string>
+  Result<std::vector<compiler::HostTensor>, BenchProblem>
   run_checked(const Executor& executor) override {
-    try {
-      return checked(executor);
-    } catch (const DeviceProblem& problem) {
-      return problem.message;
-    }
+    return guarded<std::vector<compiler::HostTensor>>([&] { return checked(executor); });
   }
 
-  Result<Timing, std::string> time(const Executor& executor, double stop_us) override {
-    try {
-      return timed(executor, stop_us);
-    } catch (const DeviceProblem& problem) {
-      return problem.message;
-    }
+  Result<Timing, BenchProblem> time(const Executor& executor, double stop_us) override {
+    return guarded<Timing>([&] { return timed(executor, stop_us); });
   }
 
 private:
-  ArgumentImages fresh(compiler::InputKind kind) {
-    std::optional<ArgumentImages>& images =
-        kind == compiler::InputKind::Integer ? integers_ : normal_;
-    if (!images) images = argument_images(front_, kind);
-    if (!images) throw DeviceProblem{"tensors of a packed type with strides cannot be tuned"};
+  template <class T, class F>
+  static Result<T, BenchProblem> guarded(F&& f) {
+    try {
+      return f();
+    } catch (const Stop& stop) {
+      return stop.problem;
+    } catch (const LostDevice& lost) {
+      return BenchProblem{BenchProblem::Kind::Lost, lost.message, ""};
+    }
+  }
+
+  ArgumentImages images_of(compiler::InputKind kind) {
+    const ArgumentImages* images = arguments_.images(kind);
+    if (images == nullptr) {
+      throw Stop{{BenchProblem::Kind::Refused,
+                  "tensors of a packed type with strides cannot be tuned", "unsupported"}};
+    }
     return *images;
   }
 
-  std::vector<compiler::HostTensor> checked(const Executor& executor) {
-    const ArgumentImages before = fresh(compiler::InputKind::Integer);
-    DeviceArguments arguments(driver_, stream_, before, executor.scratch_bytes());
-    expect(executor.prepare(stream_.device()));
-    expect(executor.run(arguments.inputs(), arguments.outputs(), stream_.get(),
-                        arguments.scratch_address()));
-    expect(stream_.synchronise());
-    if (auto problem = executor.check(arguments.scratch_address(), stream_.get(), stream_.device()))
-      throw DeviceProblem{*problem};
-    ArgumentImages& images = arguments.download();
-    if (!is_surrounded_by_poison(arguments.scratch()))
-      throw DeviceProblem{"memory around the scratch block was written"};
-    for (std::size_t i = 0; i < images.inputs.size(); ++i) {
-      const auto& in_place = images.in_place_of;
-      const bool is_output =
-          std::find(in_place.begin(), in_place.end(), static_cast<int>(i)) != in_place.end();
-      if (!is_output && images.inputs[i].bytes != before.inputs[i].bytes)
-        throw DeviceProblem{fmt::format("input {} was written", i + 1)};
+  /// Loads the code and takes scratch memory. What fails here is refused, unless the device fails.
+  void prepare(const Executor& executor) {
+    if (const std::optional<Failure> failure = executor.prepare(stream_.device()))
+      refuse(failure->message, failure->rejection ? to_string(failure->rejection->kind) : "load");
+    const Image image = *poisoned_image({DType::UInt8, {executor.scratch_bytes()}, {}, 64});
+    if (!scratch_ || scratch_->size() < image.bytes.size()) {
+      scratch_.reset();
+      Result<cuda::DeviceMemory, Rejection> memory =
+          cuda::DeviceMemory::allocate(driver_, stream_.device(), image.bytes.size());
+      if (!memory) refuse(memory.error().message, to_string(memory.error().kind));
+      scratch_ = std::move(memory).value();
     }
+    scratch_begin_ = image.begin;
+    scratch_end_ = image.end;
+    scratch_whole_ = image.bytes.size();
+  }
+
+  [[noreturn]] void refuse(const std::string& message, const std::string& reason) {
+    // A lost device refuses everything.
+    expect(stream_.synchronise());
+    throw Stop{{BenchProblem::Kind::Refused, message, reason}};
+  }
+
+  void* scratch_address() const { return static_cast<char*>(scratch_->get()) + scratch_begin_; }
+
+  void check_scratch() const {
+    const auto is_poison = [&](std::size_t begin, std::size_t end) {
+      std::vector<unsigned char> bytes(end - begin);
+      expect(cuda::copy_to_host(stream_, bytes.data(), static_cast<char*>(scratch_->get()) + begin,
+                                bytes.size()));
+      return std::all_of(bytes.begin(), bytes.end(),
+                         [](unsigned char byte) { return byte == kPoison; });
+    };
+    if (!is_poison(0, scratch_begin_) || !is_poison(scratch_end_, scratch_whole_))
+      wrong("memory around the scratch block was written");
+  }
+
+  /// Integer-valued arguments: what they are before each run, and where they lie on the device.
+  struct Integers {
+    Integers(const std::shared_ptr<const cuda::Driver>& driver, const cuda::Stream& stream,
+             ArgumentImages given)
+        : images(std::move(given)), layout(images), before(block_of(layout, images)),
+          after(layout.bytes), device(driver, stream, layout, images) {}
+
+    ArgumentImages images;
+    BlockLayout layout;
+    std::vector<unsigned char> before, after;  ///< a run
+    DeviceArguments device;
+    bool is_pristine = false;  ///< the device holds what is only read
+  };
+
+  Integers& integers() {
+    if (!integers_)
+      integers_ =
+          std::make_unique<Integers>(driver_, stream_, images_of(compiler::InputKind::Integer));
+    return *integers_;
+  }
+
+  std::vector<compiler::HostTensor> checked(const Executor& executor) {
+    prepare(executor);
+    Integers& set = integers();
+    expect(cuda::fill(stream_, scratch_->get(), kPoison, scratch_whole_));
+    expect(cuda::copy_to_device(stream_, set.device.memory(), set.before.data(),
+                                set.is_pristine ? set.layout.written_end : set.layout.bytes));
+    set.is_pristine = false;
+    if (auto failure = executor.run(set.device.inputs(), set.device.outputs(), stream_.get(),
+                                    scratch_address()))
+      refuse(failure->message, failure->rejection ? to_string(failure->rejection->kind) : "launch");
+    expect(stream_.synchronise());
+    if (auto problem = executor.check(scratch_address(), stream_.get(), stream_.device()))
+      wrong(*problem);
+    expect(cuda::copy_to_host(stream_, set.after.data(), set.device.memory(), set.layout.bytes));
+    check_scratch();
+    return results(set);
+  }
+
+  static std::vector<compiler::HostTensor> results(Integers& set) {
+    const auto& in_place = set.images.in_place_of;
+    for (std::size_t i = 0; i < set.images.inputs.size(); ++i) {
+      if (std::find(in_place.begin(), in_place.end(), static_cast<int>(i)) != in_place.end())
+        continue;
+      const std::size_t at = set.layout.inputs[i];
+      const std::size_t bytes = set.images.inputs[i].bytes.size();
+      if (std::memcmp(set.after.data() + at, set.before.data() + at, bytes) != 0)
+        wrong(fmt::format("input {} was written", i + 1));
+    }
+    set.is_pristine = true;
     std::vector<compiler::HostTensor> results;
-    for (std::size_t o = 0; o < images.outputs.size(); ++o) {
-      if (!is_surrounded_by_poison(images.output(o)))
-        throw DeviceProblem{fmt::format("memory around output {} was written", o + 1)};
-      results.push_back(read(images.output(o)));
+    for (std::size_t o = 0; o < set.images.outputs.size(); ++o) {
+      Image image = set.images.output(o);
+      std::memcpy(image.bytes.data(), set.after.data() + set.layout.outputs[o], image.bytes.size());
+      if (!is_surrounded_by_poison(image))
+        wrong(fmt::format("memory around output {} was written", o + 1));
+      results.push_back(read(image));
     }
     return results;
   }
 
+  /// Sets that take turns in timed runs; they keep their values, whatever runs.
+  std::vector<DeviceArguments>& turns() {
+    if (!turns_.empty()) return turns_;
+    normal_ = std::make_unique<ArgumentImages>(images_of(compiler::InputKind::Normal));
+    const BlockLayout layout(*normal_);
+    const std::vector<unsigned char> block = block_of(layout, *normal_);
+    const auto wanted =
+        static_cast<std::size_t>(kCacheFills * static_cast<double>(target_.l2_bytes) /
+                                 static_cast<double>(std::max<std::size_t>(layout.used_bytes, 1)));
+    const cuda::MemoryInfo memory = expect(cuda::memory_info(*driver_, stream_.device()));
+    const std::size_t fitting =
+        memory.free_bytes / kMemoryShare / std::max<std::size_t>(layout.bytes, 1);
+    const std::size_t count = std::clamp<std::size_t>(std::min(wanted + 1, fitting), 1, kMostSets);
+    turns_.reserve(count);
+    for (std::size_t s = 0; s < count; ++s) {
+      turns_.emplace_back(driver_, stream_, layout, *normal_);
+      expect(cuda::copy_to_device(stream_, turns_.back().memory(), block.data(), block.size()));
+    }
+    // Copies on the device are all that is needed from now on.
+    arguments_.forget(compiler::InputKind::Normal);
+    for (std::vector<Image>* images : {&normal_->inputs, &normal_->outputs}) {
+      for (Image& image : *images)
+        image.bytes = {};
+    }
+    return turns_;
+  }
+
   Timing timed(const Executor& executor, double stop_us) {
-    std::vector<std::unique_ptr<DeviceArguments>> sets;
-    do {
-      sets.push_back(std::make_unique<DeviceArguments>(
-          driver_, stream_, fresh(compiler::InputKind::Normal), executor.scratch_bytes()));
-    } while (sets.size() < kMostSets &&
-             sets.size() * sets.front()->bytes() < 2 * static_cast<std::size_t>(target_.l2_bytes));
+    prepare(executor);
+    std::vector<DeviceArguments>& sets = turns();
     const cuda::Enqueue enqueue = [&](const cuda::Stream& stream,
                                       int run) -> std::optional<Rejection> {
-      const DeviceArguments& set = *sets[static_cast<std::size_t>(run) % sets.size()];
-      auto failure = executor.run_unchecked(set.pointers(), stream.get(), stream.device());
+      DeviceArguments& set = sets[static_cast<std::size_t>(run) % sets.size()];
+      auto failure =
+          executor.run_unchecked(set.pointers(scratch_address()), stream.get(), stream.device());
       if (!failure) return std::nullopt;
       return failure->rejection ? *failure->rejection
                                 : Rejection{RejectionKind::TargetMissing, failure->message};
     };
-    expect(executor.prepare(stream_.device()));
     if (stop_us > 0) {
       cuda::TimingOptions few;
       few.warmup = 1;
@@ -202,24 +218,27 @@ private:
     return {times.median_us, static_cast<int>(times.samples_us.size()), false};
   }
 
-  const compiler::FrontEnd& front_;
+  Arguments& arguments_;
   std::shared_ptr<const cuda::Driver> driver_;
   cuda::Stream stream_;
   Target target_;
-  std::optional<ArgumentImages> integers_, normal_;
+  std::optional<cuda::DeviceMemory> scratch_;
+  std::size_t scratch_begin_ = 0, scratch_end_ = 0, scratch_whole_ = 0;
+  std::unique_ptr<Integers> integers_;
+  std::unique_ptr<ArgumentImages> normal_;  ///< sizes and strides; the values are on the device
+  std::vector<DeviceArguments> turns_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Bench>, std::string> cuda_bench(const compiler::FrontEnd& front, int device,
-                                                       const Target& target,
-                                                       const CompileContext& context) {
+Result<std::unique_ptr<Bench>, std::string>
+cuda_bench(Arguments& arguments, int device, const Target& target, const CompileContext& context) {
   const auto& driver = compiler::cuda_platform(context)->driver();
   if (!driver) return driver.error().message;
   Result<cuda::Stream, Rejection> stream = cuda::Stream::create(*driver, device);
   if (!stream) return stream.error().message;
   return std::unique_ptr<Bench>(
-      std::make_unique<CudaBench>(front, *driver, std::move(stream).value(), target));
+      std::make_unique<CudaBench>(arguments, *driver, std::move(stream).value(), target));
 }
 
 }  // namespace tc::tuner

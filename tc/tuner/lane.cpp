@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/process/args.hpp>
 #include <boost/process/child.hpp>
 #include <boost/process/env.hpp>
@@ -21,6 +22,7 @@
 #include <boost/process/pipe.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 
 namespace tc::tuner {
 
@@ -57,12 +59,23 @@ private:
   sigset_t pipe_{}, before_{};
 };
 
+/// The last line of a file that is not empty.
+std::string last_message(const std::string& file) {
+  std::ifstream in(file);
+  std::string last;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) last = line;
+  }
+  return last.substr(0, 500);
+}
+
 }  // namespace
 
 struct Lane::Process {
   bp::pipe to, from;
   bp::child child;
   std::string received;  ///< bytes behind the last whole line
+  std::string messages;  ///< file of its standard error
 };
 
 Lane::Lane(WorkerProgram program, WorkerSetup setup)
@@ -83,6 +96,7 @@ void Lane::stop() {
   std::error_code error;
   process_->child.terminate(error);
   process_->child.wait(error);
+  std::remove(process_->messages.c_str());
   process_.reset();
 }
 
@@ -98,9 +112,10 @@ void Lane::start(const Job& job, Clock::time_point deadline) {
     bp::environment environment = boost::this_process::environment();
     for (const auto& [name, value] : program_.variables)
       environment[name] = value;
-    // What dying programs print is no output of this one.
-    const std::unique_ptr<std::FILE, CloseFile> errors(
-        std::fopen((setup_.folder + "/messages").c_str(), "a"));
+    // What dying programs print is no output of this one; the end of it tells why they died.
+    static std::atomic<int> started{0};
+    process->messages = fmt::format("{}/messages-{}", setup_.folder, ++started);
+    const std::unique_ptr<std::FILE, CloseFile> errors(std::fopen(process->messages.c_str(), "w"));
     std::error_code error;
     process->child = bp::child(bp::exe = program_.file.string(), bp::args = program_.arguments,
                                environment, bp::std_in<process->to, bp::std_out> process->from,
@@ -143,6 +158,8 @@ Reply Lane::ended() {
                        ? fmt::format("the process ended by signal {} ({})", WTERMSIG(status),
                                      strsignal(WTERMSIG(status)))
                        : fmt::format("the process ended with status {}", WEXITSTATUS(status));
+    if (const std::string last = last_message(process_->messages); !last.empty())
+      reply.detail += ": " + last;
   }
   stop();
   return reply;
@@ -159,6 +176,8 @@ std::optional<Reply> Lane::read_reply() {
         // Something else wrote to its output: it cannot be trusted any more.
         return ended();
       }
+      // What its process left behind must not be charged to the next job.
+      if (reply->is_last) stop();
       job_.reset();
       return std::move(reply).value();
     }

@@ -198,7 +198,8 @@ std::string to_line(const Reply& reply) {
                   {"detail", reply.detail},
                   {"median_us", reply.median_us},
                   {"samples", reply.samples},
-                  {"verification", reply.verification}});
+                  {"verification", reply.verification},
+                  {"last", reply.is_last}});
 }
 
 Result<Reply, std::string> reply_from_line(std::string_view line) {
@@ -213,6 +214,7 @@ Result<Reply, std::string> reply_from_line(std::string_view line) {
     json.at("median_us").get_to(reply.median_us);
     json.at("samples").get_to(reply.samples);
     json.at("verification").get_to(reply.verification);
+    reply.is_last = json.value("last", false);
     return reply;
   });
 }

@@ -52,6 +52,7 @@ struct Reply {
   double median_us = 0;
   int samples = 0;
   std::string verification;
+  bool is_last = false;  ///< the process ends and takes no further job
 };
 
 std::string to_line(const WorkerSetup& setup);

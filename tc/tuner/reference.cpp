@@ -7,9 +7,9 @@
 #include <fstream>
 #include <type_traits>
 
+#include "tc/compiler/random_inputs.h"
 #include "tc/lang/interpreter.h"
 #include "tc/runtime/cpu/module.h"
-#include "tc/tuner/bench.h"
 
 namespace tc::tuner {
 
@@ -17,18 +17,10 @@ namespace {
 
 /// Points that the interpreter does in a few seconds.
 constexpr std::int64_t kMostInterpreted = 10'000'000;
+/// Points that the naive mapping, one scalar after the other, does in a few seconds.
+constexpr std::int64_t kMostNaive = 1'500'000'000;
 /// Integers up to here are exact in float32, and so are their sums on the way.
 constexpr double kExactLimit = 0x1p22;
-
-double largest(const std::vector<compiler::HostTensor>& tensors) {
-  double result = 0;
-  for (const compiler::HostTensor& tensor : tensors) {
-    const lang::Value value = compiler::to_value(tensor);
-    for (const double x : value.real)
-      if (std::isfinite(x)) result = std::max(result, std::fabs(x));
-  }
-  return result;
-}
 
 bool is_exact(const compiler::Reference& reference) {
   for (std::size_t o = 0; o < reference.language.size(); ++o) {
@@ -43,16 +35,17 @@ bool is_exact(const compiler::Reference& reference) {
   return true;
 }
 
+/// Results of a mapping for this CPU.
 Result<std::vector<compiler::HostTensor>, Failure>
-naive_results(const compiler::FrontEnd& front, std::string_view text, std::string_view def,
-              const Metadata& metadata, const CompileContext& context) {
+mapped_results(const char* options, Arguments& arguments, std::string_view text,
+               std::string_view def, const Metadata& metadata, const CompileContext& context) {
   const Result<Executor, Failure> executor =
-      compile(text, def, metadata, *named_options("naive", TargetKind::Cpu),
+      compile(text, def, metadata, *named_options(options, TargetKind::Cpu),
               runtime::cpu::host_target(), context);
   if (!executor) return executor.error();
-  Result<std::vector<compiler::HostTensor>, std::string> results =
-      cpu_bench(front)->run_checked(*executor);
-  if (!results) return compiler::argument_failure("the reference: " + results.error());
+  Result<std::vector<compiler::HostTensor>, BenchProblem> results =
+      cpu_bench(arguments)->run_checked(*executor);
+  if (!results) return compiler::argument_failure("the reference: " + results.error().message);
   return std::move(results).value();
 }
 
@@ -111,24 +104,28 @@ private:
 
 }  // namespace
 
-Result<Oracle, Failure> Oracle::compute(const compiler::FrontEnd& front, std::string_view text,
-                                        std::string_view def, const Metadata& metadata,
-                                        const CompileContext& context) {
+Result<Oracle, Failure> Oracle::compute(const compiler::FrontEnd& front, Arguments& arguments,
+                                        std::string_view text, std::string_view def,
+                                        const Metadata& metadata, const CompileContext& context) {
   Oracle oracle;
-  if (lang::count_points(front.specialised) <= kMostInterpreted) {
+  const std::int64_t points = lang::count_points(front.specialised);
+  if (points <= kMostInterpreted) {
     oracle.source_ = "interpreter";
-    oracle.reference_ = compiler::interpret_reference(
-        front.specialised, input_values(front, compiler::InputKind::Integer),
-        initial_values(front));
+    const auto inputs = arguments.input_values();
+    if (!inputs)
+      return compiler::argument_failure("tensors of a packed type with strides cannot be tuned");
+    oracle.reference_ =
+        compiler::interpret_reference(front.specialised, *inputs, arguments.initial_values());
   } else {
-    oracle.source_ = "naive mapping";
+    const bool is_naive = points <= kMostNaive;
+    oracle.source_ = is_naive ? "naive mapping" : "default mapping of the CPU";
     const Result<std::vector<compiler::HostTensor>, Failure> results =
-        naive_results(front, text, def, metadata, context);
+        mapped_results(is_naive ? "naive" : "default", arguments, text, def, metadata, context);
     if (!results) return results.error();
     for (const compiler::HostTensor& result : *results)
       oracle.reference_.language.push_back(compiler::to_value(result));
     oracle.reference_.precise = oracle.reference_.language;
-    oracle.reference_.scale = largest(input_values(front, compiler::InputKind::Integer));
+    oracle.reference_.scale = compiler::kSmallInteger;
   }
   oracle.exact_ = tuner::is_exact(oracle.reference_);
   return oracle;

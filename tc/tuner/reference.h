@@ -10,6 +10,7 @@
 
 #include "tc/compiler/pipeline.h"
 #include "tc/compiler/verify.h"
+#include "tc/tuner/bench.h"
 
 namespace tc::tuner {
 
@@ -17,10 +18,11 @@ namespace tc::tuner {
 class Oracle {
 public:
   /// By the reference interpreter where that has few enough points to run; else by the naive
-  /// mapping on the CPU: one element a step, scalar, nothing fused, blocked or staged.
-  static Result<Oracle, Failure> compute(const compiler::FrontEnd& front, std::string_view text,
-                                         std::string_view def, const Metadata& metadata,
-                                         const CompileContext& context);
+  /// mapping on the CPU: one element a step, scalar, nothing fused, blocked or staged; where even
+  /// that takes too long by the default one.
+  static Result<Oracle, Failure> compute(const compiler::FrontEnd& front, Arguments& arguments,
+                                         std::string_view text, std::string_view def,
+                                         const Metadata& metadata, const CompileContext& context);
   /// False: the file cannot be written.
   bool save(const std::filesystem::path& file) const;
   static std::optional<Oracle> load(const std::filesystem::path& file);

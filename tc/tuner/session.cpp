@@ -16,10 +16,14 @@ constexpr std::size_t kRound = 12;
 /// A candidate is given up when it takes so many times the best.
 constexpr double kGiveUp = 2;
 constexpr std::size_t kFinalists = 3;
-constexpr int kFinalRounds = 5;
 /// Part of the budget that is kept for the finalists, and its most in seconds.
 constexpr double kFinalShare = 0.15;
 constexpr double kFinalSeconds = 6;
+/// Of the budget, that one compilation may take, and the least in seconds.
+constexpr double kCompileShare = 0.2;
+constexpr double kCompileSeconds = 5;
+/// Seconds that the worker which times the finalists has for the candidate that it is at.
+constexpr double kGrace = 2;
 constexpr std::chrono::milliseconds kTick{200};
 constexpr int kNoDevice = -1;
 
@@ -63,6 +67,12 @@ double Session::remaining() const {
   return end_ == Clock::time_point::max() ? 0 : std::max(0.0, work_.settings.seconds - seconds());
 }
 
+double Session::compile_limit() const {
+  const double most = work_.settings.compile_limit;
+  if (work_.settings.seconds == 0) return most;
+  return std::min(most, std::max(kCompileSeconds, kCompileShare * work_.settings.seconds));
+}
+
 bool Session::is_over(Clock::time_point end) const {
   return is_stopped() || Clock::now() >= end;
 }
@@ -94,12 +104,15 @@ std::optional<Failure> Session::make_reference() {
   }
 }
 
-std::vector<Session::Candidate> Session::next_round() {
-  std::size_t count = tried_.empty() ? work_.seeds : kRound;
+/// False: nothing more is proposed.
+bool Session::open_round() {
+  std::size_t count = has_begun_ ? kRound : work_.seeds;
+  has_begun_ = true;
   if (work_.settings.trials > 0)
     count = std::min(
         count, static_cast<std::size_t>(std::max(0, work_.settings.trials - progress_.trials)));
-  std::vector<Candidate> round;
+  if (count == 0) return false;
+  Round round;
   for (Genome& genome : work_.strategy.propose(count)) {
     Candidate candidate;
     candidate.options = work_.space.options(genome);
@@ -113,91 +126,113 @@ std::vector<Session::Candidate> Session::next_round() {
     }
     round.push_back(std::move(candidate));
   }
-  return round;
-}
-
-void Session::search() {
-  while (!is_over(search_end_)) {
-    if (work_.settings.trials > 0 && progress_.trials >= work_.settings.trials) return;
-    std::vector<Candidate> round = next_round();
-    if (round.empty()) {
-      is_exhausted_ = true;
-      return;
-    }
-    const bool complete = run_round(round);
-    for (Candidate& candidate : round) {
-      if (!candidate.record) continue;
-      if (complete) work_.strategy.report(candidate.genome, time_of(*candidate.record));
-      tried_.push_back(std::move(candidate));
-    }
-    if (!complete) return;
+  if (round.empty()) {
+    is_exhausted_ = true;
+    return false;
   }
+  open_.push_back(std::move(round));
+  for (Candidate& candidate : open_.back()) {
+    if (candidate.record) {
+      finish(candidate, {}, kNoDevice);
+      continue;
+    }
+    by_trial_[candidate.id] = &candidate;
+    to_compile_.push_back(&candidate);
+  }
+  return true;
 }
 
-void Session::feed(std::vector<Candidate>& round, std::vector<std::size_t>& to_compile,
-                   std::vector<std::size_t>& to_measure) {
-  const auto next = [](std::vector<std::size_t>& queue) {
-    const std::size_t first = queue.front();
-    queue.erase(queue.begin());
-    return first;
+/// The oldest one becomes history; a complete one is reported to the strategy.
+void Session::close_round(bool is_complete) {
+  for (Candidate& candidate : open_.front()) {
+    by_trial_.erase(candidate.id);
+    if (!candidate.record) continue;
+    if (is_complete) work_.strategy.report(candidate.genome, time_of(*candidate.record));
+    tried_.push_back(std::move(candidate));
+  }
+  open_.pop_front();
+}
+
+/// Where a device measures while others compile, a round is proposed while the last one is under
+/// way: which reports a proposal has seen does not depend on how fast anything is.
+void Session::search() {
+  const std::size_t depth = work_.crew.is_exclusive ? 1 : 2;
+  const auto is_done = [](const Round& round) {
+    return std::all_of(round.begin(), round.end(),
+                       [](const Candidate& candidate) { return candidate.record.has_value(); });
+  };
+  bool has_more = true;
+  while (!is_over(search_end_)) {
+    while (has_more && open_.size() < depth && (open_.empty() || !work_.strategy.waits()))
+      has_more = open_round();
+    if (open_.empty()) return;
+    if (is_done(open_.front())) {
+      close_round(true);
+      continue;
+    }
+    feed();
+    wait_for_any(work_.crew.all(), kTick);
+    take_replies();
+    tell();
+  }
+  end_rounds();
+}
+
+void Session::feed() {
+  const auto next = [](std::deque<Candidate*>& queue) -> const Candidate& {
+    const Candidate* first = queue.front();
+    queue.pop_front();
+    return *first;
   };
   Crew& crew = work_.crew;
   for (Lane& lane : crew.compiling) {
-    if (!lane.is_idle() || to_compile.empty() || (crew.is_exclusive && crew.is_measuring()))
+    if (!lane.is_idle() || to_compile_.empty() || (crew.is_exclusive && crew.is_measuring()))
       continue;
-    const Candidate& candidate = round[next(to_compile)];
-    lane.start({Job::Kind::Compile, candidate.id, candidate.options, 0},
-               deadline(work_.settings.compile_limit));
+    const Candidate& candidate = next(to_compile_);
+    lane.start({Job::Kind::Compile, candidate.id, candidate.options, 0}, deadline(compile_limit()));
   }
   for (Lane& lane : crew.measuring) {
-    if (!lane.is_idle() || to_measure.empty()) continue;
-    if (crew.is_exclusive && (!to_compile.empty() || crew.is_compiling())) continue;
-    const Candidate& candidate = round[next(to_measure)];
-    lane.start({Job::Kind::Measure, candidate.id, candidate.options, kGiveUp * best_us_},
+    if (!lane.is_idle() || to_measure_.empty()) continue;
+    if (crew.is_exclusive && (!to_compile_.empty() || crew.is_compiling())) continue;
+    const Candidate& candidate = next(to_measure_);
+    lane.start({Job::Kind::Measure, candidate.id, candidate.options,
+                work_.is_comparison ? 0 : kGiveUp * best_us_},
                deadline(work_.settings.run_limit));
   }
 }
 
-void Session::take_replies(std::vector<Candidate>& round, std::vector<std::size_t>& to_measure) {
+void Session::take_replies() {
   for (Lane& lane : work_.crew.compiling) {
     const std::optional<Reply> reply = lane.poll();
     if (!reply) continue;
-    const std::size_t position = in_round_.at(reply->id);
+    Candidate* candidate = by_trial_.at(reply->id);
     if (reply->outcome == Outcome::Measured)
-      to_measure.push_back(position);
+      to_measure_.push_back(candidate);
     else
-      finish(round[position], *reply, kNoDevice);
+      finish(*candidate, *reply, kNoDevice);
   }
   for (Lane& lane : work_.crew.measuring) {
     if (const std::optional<Reply> reply = lane.poll())
-      finish(round[in_round_.at(reply->id)], *reply, lane.device());
+      finish(*by_trial_.at(reply->id), *reply, lane.device());
   }
 }
 
-/// False: the time was over before every candidate had its outcome.
-bool Session::run_round(std::vector<Candidate>& round) {
-  in_round_.clear();
-  std::vector<std::size_t> to_compile, to_measure;
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    if (round[i].record) {
-      finish(round[i], {}, kNoDevice);
-      continue;
-    }
-    in_round_[round[i].id] = i;
-    to_compile.push_back(i);
+/// Ends what is under way. The worker that times the finalists next has the arguments on its device
+/// by now: it gets the time to end its candidate rather than a new process.
+void Session::end_rounds() {
+  Lane& keeper = work_.crew.measuring.front();
+  for (Lane* lane : work_.crew.all()) {
+    if (lane != &keeper) lane->stop();
   }
-  while (!std::all_of(round.begin(), round.end(),
-                      [](const Candidate& candidate) { return candidate.record.has_value(); })) {
-    if (is_over(search_end_)) {
-      work_.crew.stop();
-      return false;
-    }
-    feed(round, to_compile, to_measure);
-    wait_for_any(work_.crew.all(), kTick);
-    take_replies(round, to_measure);
-    tell();
+  const Clock::time_point until = std::min(end_, deadline(kGrace));
+  while (!keeper.is_idle() && !is_over(until)) {
+    wait_for_any({&keeper}, kTick);
+    if (const std::optional<Reply> reply = keeper.poll())
+      finish(*by_trial_.at(reply->id), *reply, keeper.device());
   }
-  return true;
+  if (!keeper.is_idle()) keeper.stop();
+  while (!open_.empty())
+    close_round(false);
 }
 
 void Session::finish(Candidate& candidate, const Reply& reply, int device) {
@@ -255,7 +290,7 @@ std::vector<std::size_t> Session::finalists() const {
   std::vector<std::size_t> chosen;
   for (std::size_t place = 0; place < usable.size(); ++place) {
     const bool is_baseline = tried_[usable[place]].options == work_.baseline;
-    if (place < kFinalists || is_baseline) chosen.push_back(usable[place]);
+    if (place < kFinalists || is_baseline || work_.is_comparison) chosen.push_back(usable[place]);
   }
   return chosen;
 }
@@ -276,7 +311,7 @@ void Session::compare_finalists() {
       tell();
     }
   };
-  for (int round = 0; round < kFinalRounds && !is_over(end_); ++round) {
+  for (int round = 0; round < work_.settings.rounds && !is_over(end_); ++round) {
     std::map<std::size_t, Reply> replies;
     for (const std::size_t position : chosen) {
       const std::optional<Reply> reply = timed(position);
@@ -328,13 +363,19 @@ Result<TuneReport, Failure> Session::report() const {
   for (const Candidate& candidate : tried_) {
     const Record& record = *candidate.record;
     report.trials.push_back({candidate.options, to_string(record.outcome), record.detail,
-                             record.median_us, candidate.id == 0});
+                             record.median_us, candidate.id == 0, candidate.is_finalist,
+                             record.samples});
     if (is_better(candidate)) best = &candidate;
   }
   if (best == nullptr) {
     std::string why;
     for (const auto& [reason, count] : progress_.failures)
       why += fmt::format("{}{} {}", why.empty() ? ": " : ", ", count, reason);
+    for (const Candidate& candidate : tried_) {
+      if (candidate.record->detail.empty()) continue;
+      why += "; the first: " + candidate.record->detail;
+      break;
+    }
     return compiler::argument_failure(
         fmt::format("no candidate of {} could be measured{}", tried_.size(), why));
   }

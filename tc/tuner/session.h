@@ -4,6 +4,8 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,8 +27,9 @@ struct Assignment {
   Crew& crew;
   RecordStore& records;
   Identity identity;
-  MappingOptions baseline;  ///< the first candidate, which others are compared with
-  std::size_t seeds = 1;    ///< candidates of the first round
+  MappingOptions baseline;     ///< the first candidate, which others are compared with
+  std::size_t seeds = 1;       ///< candidates of the first round
+  bool is_comparison = false;  ///< the seeds are all there is: none is given up, all are finalists
 };
 
 class Session {
@@ -56,14 +59,18 @@ private:
   double seconds() const;
   /// 0 where there is no budget.
   double remaining() const;
+  double compile_limit() const;
   bool is_over(Clock::time_point end) const;
   Clock::time_point deadline(double limit) const;
 
-  std::vector<Candidate> next_round();
-  bool run_round(std::vector<Candidate>& round);
-  void feed(std::vector<Candidate>& round, std::vector<std::size_t>& to_compile,
-            std::vector<std::size_t>& to_measure);
-  void take_replies(std::vector<Candidate>& round, std::vector<std::size_t>& to_measure);
+  /// Candidates proposed together, in the order of their proposal.
+  using Round = std::vector<Candidate>;
+
+  bool open_round();
+  void close_round(bool is_complete);
+  void feed();
+  void take_replies();
+  void end_rounds();
   void finish(Candidate& candidate, const Reply& reply, int device);
   void remember(const Record& record);
   void tell();
@@ -73,7 +80,10 @@ private:
   Clock::time_point start_, search_end_, end_;
   std::map<std::string, Record> known_;  ///< of this call, by the text of the options
   std::vector<Candidate> tried_;         ///< in the order of their proposal
-  std::map<int, std::size_t> in_round_;  ///< position in the round, by trial
+  std::list<Round> open_;                ///< under way, the oldest first
+  std::map<int, Candidate*> by_trial_;   ///< of the open rounds
+  std::deque<Candidate*> to_compile_, to_measure_;
+  bool has_begun_ = false;  ///< the seeds have been proposed
   std::string verification_;
   TuneProgress progress_;
   double best_us_ = 0;

@@ -88,6 +88,25 @@ private:
   bool done_ = false;
 };
 
+class Seeds final : public Strategy {
+public:
+  Seeds(const Space& space, std::vector<Genome> seeds) : proposals_(space, std::move(seeds)) {}
+
+  std::vector<Genome> propose(std::size_t count) override {
+    std::vector<Genome> round;
+    while (round.size() < count) {
+      auto seed = proposals_.next_seed();
+      if (!seed) break;
+      round.push_back(std::move(*seed));
+    }
+    return round;
+  }
+  void report(const Genome&, std::optional<double>) override {}
+
+private:
+  Proposals proposals_;
+};
+
 class Evolution final : public Strategy {
 public:
   Evolution(const Space& space, std::vector<Genome> seeds, std::uint64_t seed,
@@ -117,6 +136,8 @@ public:
     }
     return round;
   }
+
+  bool waits() const override { return born_ == settings_.population; }
 
   void report(const Genome& genome, std::optional<double> us) override {
     insert_sorted(generation_, {us.value_or(kNever), genome});
@@ -277,6 +298,10 @@ std::unique_ptr<Strategy> random_search(const Space& space, std::vector<Genome> 
 
 std::unique_ptr<Strategy> exhaustive_search(const Space& space, std::vector<Genome> seeds) {
   return std::make_unique<Exhaustive>(space, std::move(seeds));
+}
+
+std::unique_ptr<Strategy> seeds_search(const Space& space, std::vector<Genome> seeds) {
+  return std::make_unique<Seeds>(space, std::move(seeds));
 }
 
 std::unique_ptr<Strategy> evolutionary_search(const Space& space, std::vector<Genome> seeds,

@@ -24,6 +24,8 @@ public:
   /// Up to `count` genomes whose options were not proposed before; none: the space is exhausted as
   /// far as the strategy can tell.
   virtual std::vector<Genome> propose(std::size_t count) = 0;
+  /// Whether the next proposal needs the reports of all candidates that were proposed.
+  virtual bool waits() const { return false; }
   /// How a proposed candidate did: its time in µs, or nullopt if it has none. Each once, in the
   /// order in which they were proposed.
   virtual void report(const Genome& genome, std::optional<double> median_us) = 0;
@@ -68,6 +70,8 @@ std::unique_ptr<Strategy> random_search(const Space& space, std::vector<Genome> 
                                         std::uint64_t seed);
 /// Every combination, the seeds first.
 std::unique_ptr<Strategy> exhaustive_search(const Space& space, std::vector<Genome> seeds);
+/// The seeds and nothing else.
+std::unique_ptr<Strategy> seeds_search(const Space& space, std::vector<Genome> seeds);
 
 struct EvolutionSettings {
   std::size_t population = 24;

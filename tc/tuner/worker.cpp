@@ -71,6 +71,7 @@ public:
       : setup_(setup), source_("<text>", setup.text),
         front_(compiler::front_end(source_, setup.def, setup.metadata,
                                    compiler::fresh_alignment(setup.target))) {
+    if (front_) arguments_.emplace(*front_);
     context_.cache = open_cache(std::filesystem::path(setup.folder) / "kernels");
     context_.reproducer_dir = setup.folder;
     context_.cuda = find_cuda(setup.cuda);
@@ -84,6 +85,7 @@ public:
   Reply answer(const Job& job) {
     Reply reply = front_ ? run(job) : rejected(front_.error());
     reply.id = job.id;
+    reply.is_last = is_spent_;
     return reply;
   }
 
@@ -108,7 +110,7 @@ private:
 
   Reply reference() {
     const Result<Oracle, Failure> oracle =
-        Oracle::compute(*front_, setup_.text, setup_.def, setup_.metadata, context_);
+        Oracle::compute(*front_, *arguments_, setup_.text, setup_.def, setup_.metadata, context_);
     if (!oracle) return rejected(oracle.error());
     if (!oracle->save(reference_file()))
       return failed(Outcome::Rejected, "file",
@@ -136,8 +138,8 @@ private:
       if (std::optional<Reply> wrong = checked(*executor)) return *wrong;
       reply.verification = oracle_->description();
     }
-    const Result<Timing, std::string> timing = bench_->time(*executor, job.stop_us);
-    if (!timing) return failed_on_device(timing.error());
+    const Result<Timing, BenchProblem> timing = bench_->time(*executor, job.stop_us);
+    if (!timing) return failed_in_bench(timing.error());
     reply.outcome = timing->is_stopped ? Outcome::Slow : Outcome::Measured;
     reply.reason = timing->is_stopped ? "slow" : "";
     reply.median_us = timing->median_us;
@@ -151,8 +153,8 @@ private:
     if (fault_ == Fault::Crash) raise(SIGSEGV);
     while (fault_ == Fault::Hang)
       pause();
-    Result<std::vector<compiler::HostTensor>, std::string> results = bench_->run_checked(executor);
-    if (!results) return failed_on_device(results.error());
+    Result<std::vector<compiler::HostTensor>, BenchProblem> results = bench_->run_checked(executor);
+    if (!results) return failed_in_bench(results.error());
     if (fault_ == Fault::Wrong) spoil(*results);
     if (auto difference = oracle_->compare(*front_, *results))
       return failed(Outcome::Wrong, "wrong", *difference);
@@ -165,21 +167,27 @@ private:
     }
   }
 
-  /// What a run did to memory is a wrong result on a CPU. An error of a GPU may stay with the
-  /// process: it ends, and another one takes over.
-  Reply failed_on_device(const std::string& message) {
-    if (setup_.target.kind == TargetKind::Cpu) return failed(Outcome::Wrong, "wrong", message);
+  Reply failed_in_bench(const BenchProblem& problem) {
+    switch (problem.kind) {
+    case BenchProblem::Kind::Refused:
+      return failed(Outcome::Rejected, problem.reason, problem.message);
+    case BenchProblem::Kind::Wrong:
+      // It may have written to what the bench keeps on the device.
+      is_spent_ = setup_.target.kind == TargetKind::Cuda;
+      return failed(Outcome::Wrong, "wrong", problem.message);
+    case BenchProblem::Kind::Lost: break;
+    }
     is_spent_ = true;
-    return failed(Outcome::Crashed, "device error", message);
+    return failed(Outcome::Crashed, "device error", problem.message);
   }
 
   std::optional<std::string> open_bench() {
     if (setup_.target.kind == TargetKind::Cpu) {
-      bench_ = cpu_bench(*front_);
+      bench_ = cpu_bench(*arguments_);
       return std::nullopt;
     }
     Result<std::unique_ptr<Bench>, std::string> bench =
-        cuda_bench(*front_, setup_.device, setup_.target, context_);
+        cuda_bench(*arguments_, setup_.device, setup_.target, context_);
     if (!bench) return bench.error();
     bench_ = std::move(bench).value();
     return std::nullopt;
@@ -189,6 +197,7 @@ private:
   SourceBuffer source_;
   Result<compiler::FrontEnd, Failure> front_;
   CompileContext context_;
+  std::optional<Arguments> arguments_;
   std::optional<Oracle> oracle_;
   std::unique_ptr<Bench> bench_;
   Fault fault_ = Fault::None;

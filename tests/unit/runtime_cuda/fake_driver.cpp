@@ -2,11 +2,14 @@
 #include "fake_driver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 namespace {
 
@@ -14,6 +17,7 @@ constexpr int kInvalidValue = 1;
 constexpr int kInvalidContext = 201;
 constexpr int kNotFound = 500;
 constexpr int kCaptureUnsupported = 900;
+constexpr std::align_val_t kBlockAlignment{256};
 
 struct Failing {
   int code, after, times;
@@ -37,14 +41,34 @@ struct State {
   std::map<std::string, std::set<void*>> alive;
   std::vector<std::unique_ptr<FakeFunction>> functions;
   std::vector<int> retained;
-  std::array<char, 64> contexts{};  // their addresses are the handles
+  std::map<std::uintptr_t, std::pair<std::size_t, int>> blocks;  // by address: bytes, device
+  std::array<char, 64> contexts{};                               // their addresses are the handles
   int all = 0;
   int capturing = 0;  // streams
 };
 
+/// What a program that knows nothing of this file sees: TC_FAKE_CUDA_STANDALONE=1. Its calls of one
+/// entry point fail with TC_FAKE_CUDA_FAIL="entry code after".
+fake::Settings standalone() {
+  const char* asked = std::getenv("TC_FAKE_CUDA_STANDALONE");
+  if (asked == nullptr || std::string_view(asked) != "1") return {};
+  return {.free_bytes = std::size_t{1} << 30, .has_every_kernel = true, .owns_its_blocks = true};
+}
+
 State& state() {
   // Never destroyed: modules at the end of the process still call.
-  static auto* const value = new State();
+  static auto* const value = [] {
+    auto* made = new State();
+    made->settings = standalone();
+    if (const char* failing = std::getenv("TC_FAKE_CUDA_FAIL")) {
+      std::istringstream words(failing);
+      std::string entry;
+      int code = 0, after = 0;
+      words >> entry >> code >> after;
+      made->failing[entry] = {code, after, -1};
+    }
+    return made;
+  }();
   return *value;
 }
 
@@ -248,7 +272,8 @@ int module_unload(void* module) {
 int module_get_function(void** function, void* module, const char* name) {
   if (const int code = enter_in_context("cuModuleGetFunction")) return code;
   const std::lock_guard lock(state().mutex);
-  std::istringstream names(images()[module]);
+  std::string known = state().settings.has_every_kernel ? name : images()[module];
+  std::istringstream names(std::move(known));
   for (std::string word; names >> word;) {
     if (word != name) continue;
     state().functions.push_back(
@@ -317,15 +342,16 @@ int launch(const ConfigWords* config, void* function, void** parameters, void** 
 }
 
 int memory_info(std::size_t* free_bytes, std::size_t* total) {
-  *free_bytes = 4096;
-  *total = 8192;
+  *free_bytes = state().settings.free_bytes;
+  *total = 2 * *free_bytes;
   return enter_in_context("cuMemGetInfo");
 }
 int memory_alloc(unsigned long long* address, std::size_t bytes) {
   if (const int code = enter_unsafe("cuMemAlloc")) return code;
-  auto* block = new char[bytes];
+  auto* block = static_cast<char*>(::operator new[](bytes, kBlockAlignment));
   const std::lock_guard lock(state().mutex);
   state().alive["memory"].insert(block);
+  state().blocks[reinterpret_cast<std::uintptr_t>(block)] = {bytes, current()};
   *address = reinterpret_cast<unsigned long long>(block);
   return 0;
 }
@@ -337,13 +363,19 @@ int memory_free(unsigned long long address) {
     state().violations.push_back("freeing unknown memory");
     return kInvalidValue;
   }
-  delete[] block;
+  state().blocks.erase(reinterpret_cast<std::uintptr_t>(block));
+  ::operator delete[](block, kBlockAlignment);
   return 0;
 }
 int pointer_get_attribute(void* value, int attribute, unsigned long long address) {
   if (const int code = enter_in_context("cuPointerGetAttribute")) return code;
   const std::lock_guard lock(state().mutex);
-  for (const fake::Memory& memory : state().settings.memory) {
+  std::vector<fake::Memory> memories = state().settings.memory;
+  if (state().settings.owns_its_blocks) {
+    for (const auto& [begin, block] : state().blocks)
+      memories.push_back({begin, begin + block.first, block.second});
+  }
+  for (const fake::Memory& memory : memories) {
     if (address < memory.begin || address >= memory.end) continue;
     // The driver writes 4 bytes for each of these.
     const int written = attribute == 2   ? static_cast<int>(memory.type)

@@ -51,6 +51,9 @@ struct Settings {
   std::vector<std::string> lacking{};           ///< entry points that it has not
   std::map<std::string, Function> functions{};  ///< facts other than the default
   float replay_ms = 1.0F;                       ///< between any two events
+  std::size_t free_bytes = 4096;                ///< what it says is free
+  bool has_every_kernel = false;                ///< else those whose names the image lists
+  bool owns_its_blocks = false;                 ///< cuMemAlloc's blocks count as device memory
   std::vector<Memory> memory{};                 ///< beside what cuMemAlloc gives
 };
 

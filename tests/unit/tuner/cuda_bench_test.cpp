@@ -21,7 +21,9 @@ namespace {
 class CudaBenchTest : public ::testing::Test {
 protected:
   /// All memory is that of device 1.
-  void SetUp() override { fake::reset({.memory = {{1, UINTPTR_MAX, 1}}}); }
+  void SetUp() override {
+    fake::reset({.free_bytes = std::size_t{1} << 30, .memory = {{1, UINTPTR_MAX, 1}}});
+  }
   void TearDown() override {
     EXPECT_EQ(fake::violations(), std::vector<std::string>{});
     bench_.reset();
@@ -68,7 +70,7 @@ protected:
 
   Bench& bench() {
     if (!bench_) {
-      auto made = cuda_bench(front_, 1, *cuda_target("sm_90a"), context_);
+      auto made = cuda_bench(arguments_, 1, *cuda_target("sm_90a"), context_);
       EXPECT_TRUE(made.has_value());
       bench_ = std::move(made).value();
     }
@@ -76,13 +78,14 @@ protected:
   }
 
   const compiler::FrontEnd front_ = make_front();
+  Arguments arguments_{front_};
   const CompileContext context_ = make_context();
   std::unique_ptr<Bench> bench_;
 };
 
 TEST_F(CudaBenchTest, RunsOnceOnPoisonedMemoryOfItsOwn) {
   const auto results = bench().run_checked(executor());
-  ASSERT_TRUE(results.has_value()) << results.error();
+  ASSERT_TRUE(results.has_value()) << results.error().message;
   ASSERT_EQ(results->size(), 1u);
   const unsigned char* bytes = results->front().data();
   EXPECT_TRUE(std::all_of(bytes, bytes + results->front().bytes(), [](unsigned char byte) {
@@ -98,8 +101,8 @@ TEST_F(CudaBenchTest, RunsOnceOnPoisonedMemoryOfItsOwn) {
 }
 
 TEST_F(CudaBenchTest, InputsTakeTurns) {
-  const Result<Timing, std::string> timing = bench().time(executor(), 0);
-  ASSERT_TRUE(timing.has_value()) << timing.error();
+  const Result<Timing, BenchProblem> timing = bench().time(executor(), 0);
+  ASSERT_TRUE(timing.has_value()) << timing.error().message;
   EXPECT_GT(timing->samples, 3);
   EXPECT_GT(timing->median_us, 0);
   EXPECT_FALSE(timing->is_stopped);
@@ -111,17 +114,63 @@ TEST_F(CudaBenchTest, InputsTakeTurns) {
 }
 
 TEST_F(CudaBenchTest, SlowOnesAreGivenUp) {
-  const Result<Timing, std::string> timing = bench().time(executor(), 1e-6);
-  ASSERT_TRUE(timing.has_value()) << timing.error();
+  const Result<Timing, BenchProblem> timing = bench().time(executor(), 1e-6);
+  ASSERT_TRUE(timing.has_value()) << timing.error().message;
   EXPECT_TRUE(timing->is_stopped);
 }
 
-TEST_F(CudaBenchTest, FaultsOfTheDeviceAreErrors) {
+TEST_F(CudaBenchTest, OneSetStaysOnTheDevice) {
+  const Executor scale = executor();
+  ASSERT_TRUE(bench().run_checked(scale).has_value());
+  const int blocks = fake::count("cuMemAlloc");
+  ASSERT_TRUE(bench().run_checked(scale).has_value());
+  EXPECT_EQ(fake::count("cuMemAlloc"), blocks);
+  const auto launches = fake::launches();
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(launches[0].parameters, launches[1].parameters);
+}
+
+TEST_F(CudaBenchTest, TurnsAreMadeOnce) {
+  const Executor scale = executor();
+  ASSERT_TRUE(bench().time(scale, 0).has_value());
+  const int blocks = fake::count("cuMemAlloc");
+  EXPECT_GT(blocks, 100)
+      << "small arguments: enough sets to fill the L2 cache, up to a graph's runs";
+  ASSERT_TRUE(bench().time(scale, 0).has_value());
+  EXPECT_EQ(fake::count("cuMemAlloc"), blocks);
+}
+
+TEST_F(CudaBenchTest, FaultsOfTheDeviceLoseIt) {
   const Executor scale = executor();
   bench();
   constexpr int kIllegalAddress = 700;
   fake::fail("cuStreamSynchronize", kIllegalAddress);
-  EXPECT_FALSE(bench().run_checked(scale).has_value());
+  const auto results = bench().run_checked(scale);
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().kind, BenchProblem::Kind::Lost) << results.error().message;
+}
+
+TEST_F(CudaBenchTest, CodeThatTheDeviceDoesNotLoadIsRefused) {
+  const Executor scale = executor();
+  bench();
+  constexpr int kOutOfMemory = 2;
+  fake::fail("cuModuleLoadDataEx", kOutOfMemory, 0, 1);
+  const auto results = bench().run_checked(scale);
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().kind, BenchProblem::Kind::Refused) << results.error().message;
+  EXPECT_FALSE(results.error().reason.empty());
+  EXPECT_TRUE(bench().run_checked(scale).has_value()) << "the next one is not affected";
+}
+
+TEST_F(CudaBenchTest, NothingIsRefusedByALostDevice) {
+  const Executor scale = executor();
+  bench();
+  constexpr int kIllegalAddress = 700;
+  fake::fail("cuModuleLoadDataEx", kIllegalAddress);
+  fake::fail("cuStreamSynchronize", kIllegalAddress);
+  const auto results = bench().run_checked(scale);
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().kind, BenchProblem::Kind::Lost) << results.error().message;
 }
 
 }  // namespace

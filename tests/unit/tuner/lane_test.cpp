@@ -66,6 +66,28 @@ TEST(Lane, AProcessThatEndsCostsItsJob) {
   EXPECT_NE(ended.detail.find("ended"), std::string::npos) << ended.detail;
 }
 
+TEST(Lane, AProcessThatSaysThatItEndsCostsNothing) {
+  Lane lane = lane_of(
+      R"(read job; printf '{"id":1,"outcome":"crashed","reason":"","detail":"","median_us":0,)"
+      R"("samples":0,"verification":"","last":true}\n')");
+  for (int round = 0; round < 3; ++round) {
+    lane.start(job_of(1), in(60));
+    const Reply reply = wait(lane);
+    EXPECT_TRUE(reply.is_last) << reply.detail;
+    EXPECT_EQ(reply.detail, "") << "the answer of a process, not what became of it";
+    EXPECT_TRUE(lane.is_idle());
+    EXPECT_EQ(lane.descriptor(), -1);
+  }
+}
+
+TEST(Lane, TheLastWordsTellWhy) {
+  Lane lane = lane_of("read job; echo first >&2; echo 'no more memory' >&2; kill -ABRT $$");
+  lane.start(job_of(1), in(60));
+  const Reply reply = wait(lane);
+  EXPECT_NE(reply.detail.find("signal 6"), std::string::npos) << reply.detail;
+  EXPECT_NE(reply.detail.find("no more memory"), std::string::npos) << reply.detail;
+}
+
 TEST(Lane, BeyondTheDeadlineIsHung) {
   Lane lane = lane_of("read job; sleep 1000");
   lane.start(job_of(1), in(0.2));

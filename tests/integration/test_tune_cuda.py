@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tuning for CUDA over a driver that computes nothing: compiled by NVRTC in workers, loaded, checked and timed on two devices.
+
+A kernel that does nothing leaves the poison of its output, so a program whose right result is that byte passes the check, and any other fails it.
+"""
+
+import json
+import os
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+POISON = "def f(float(M,N) x) -> (uint8(M,N) y) { y(i,j) = uint8(165 + 0 * int32(x(i,j))) }\n"
+OTHER = "def f(float(M,N) x) -> (uint8(M,N) y) { y(i,j) = uint8(7 + 0 * int32(x(i,j))) }\n"
+SIZES = ["-D", "M=64", "-D", "N=96", "--target", "cuda"]
+
+
+@pytest.fixture
+def cuda(tensorc, build_folder, tmp_path):
+    """Runs tensorc where the driver of the runtime's tests is the driver."""
+    library = build_folder / "lib" / "libtc_fake_cuda.so"
+    if not library.exists():
+        pytest.skip("the driver of the runtime's tests is not built")
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    (folder / "libcuda.so.1").symlink_to(library)
+    environment = {
+        "LD_LIBRARY_PATH": str(folder),
+        "TC_FAKE_CUDA_STANDALONE": "1",
+        "VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", str(ROOT / ".venv")),
+    }
+    targets = json.loads(tensorc("info", "--json", env=environment).stdout)["targets"]
+    if "path" not in next(target for target in targets if target["name"] == "cuda")["nvrtc"]:
+        pytest.skip("no NVRTC on this machine")
+
+    def run(text, *arguments, env=None):
+        file = tmp_path / "f.tc"
+        file.write_text(text)
+        return tensorc("tune", file, *SIZES, "--json", *arguments, env={**environment, **(env or {})}, timeout=600)
+
+    return run
+
+
+def outcomes(done):
+    assert done.returncode == 0, done.stderr.decode()
+    return [trial["outcome"] for trial in json.loads(done.stdout)["trials"]]
+
+
+def test_candidates_are_compiled_checked_and_timed_on_two_devices(cuda, tensorc):
+    # One that hangs keeps its device busy while the others go to the other one.
+    done = cuda(POISON, "--trials", "12", "--devices", "0,1", "--inject", "2=hang", "--run-limit", "10")
+    found = outcomes(done)
+    assert found.count("hung") == 1 and found.count("measured") == 11, done.stdout.decode()
+    report = json.loads(done.stdout)
+    assert report["verification"] == "interpreter, exact"
+    assert report["best_us"] > 0 and sum(trial["finalist"] for trial in report["trials"]) >= 3
+    listed = tensorc("cache", "export", "--tuned", "-").stdout.decode()
+    where = " ".join(json.loads(line)["provenance"] for line in listed.splitlines())
+    assert "device 0" in where and "device 1" in where
+
+
+def test_wrong_results_do_not_count(cuda):
+    done = cuda(OTHER, "--trials", "3")
+    assert done.returncode == 1
+    assert b"3 wrong" in done.stderr
+
+
+def test_a_lost_device_costs_the_candidate_that_was_there(cuda):
+    """Each process meets a sticky error at its third candidate or so, and the next process goes on."""
+    found = outcomes(cuda(POISON, "--trials", "12", "--search", "random", env={"TC_FAKE_CUDA_FAIL": "cuEventRecord 700 170"}))
+    assert found.count("crashed") >= 2, found
+    assert found.count("measured") >= 4, found
+    assert all(pair != ("crashed", "crashed") for pair in zip(found, found[1:])), found
+
+
+def test_code_that_cannot_be_loaded_is_rejected(cuda):
+    done = cuda(POISON, "--trials", "4", env={"TC_FAKE_CUDA_FAIL": "cuModuleLoadDataEx 218 0"})
+    assert done.returncode == 1
+    assert b"4 " in done.stderr and b"crashed" not in done.stderr, done.stderr.decode()
+
+
+def test_faults_in_workers(cuda):
+    found = outcomes(cuda(POISON, "--trials", "8", "--search", "random", "--run-limit", "8", "--inject", "2=crash,4=hang,6=wrong"))
+    assert (found[1], found[3], found[5]) == ("crashed", "hung", "wrong")
+    assert found.count("measured") == 5
