@@ -92,6 +92,32 @@ def test_torch_views_are_read_in_place(random, basics):
         close(basics.matmul(a, b), a.double() @ b.double(), 12)
 
 
+class Interface:
+    """An object with an array interface alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    @property
+    def __array_interface__(self):
+        return self.array.__array_interface__
+
+
+def test_array_interfaces_are_read_in_place(random, basics):
+    a, b, c = float32(random, 12, 12)[::-2, 1:], float32(random, 11, 5), np.full((6, 5), np.nan, np.float32)
+    made = basics.matmul(Interface(a), Interface(b))
+    assert isinstance(made, np.ndarray)
+    close(made, a.astype(np.float64) @ b, 12)
+    given = Interface(c)
+    assert basics.matmul(a, Interface(b), outputs=given) is given
+    close(c, a.astype(np.float64) @ b, 12)
+    with pytest.raises(tc.ArgumentError, match="<c8"):
+        basics.matmul(Interface(a.astype(np.complex64)), b)
+    frozen = Interface(np.frombuffer(bytes(120), np.float32).reshape(6, 5))
+    with pytest.raises(tc.ArgumentError, match="read-only"):
+        basics.matmul(a, b, outputs=frozen)
+
+
 @pytest.mark.parametrize("kind", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
                                   "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
 def test_element_types_come_and_go(library, kind):

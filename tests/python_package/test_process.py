@@ -60,6 +60,31 @@ assert (torch.compile(lambda a: matmul(a, a) + 1, fullgraph=True, backend="eager
     assert done.returncode == 0, done.stderr
 
 
+def test_versions_of_torch_without_exchange_functions():
+    code = f"""
+import torch
+torch.Tensor.__dlpack_c_exchange_api__ = None
+import tensor_comprehensions as tc
+from tensor_comprehensions import _frameworks
+made = []
+allocate = _frameworks.allocate
+_frameworks.allocate = lambda *arguments: made.append(arguments) or allocate(*arguments)
+matmul = tc.op({MATMUL!r})
+a, b = torch.randn(5, 7), torch.randn(7, 3)
+torch.testing.assert_close(matmul(a, b), a @ b)
+torch.testing.assert_close(matmul(b.T, a.T), b.T @ a.T)
+torch.testing.assert_close(matmul(a, torch.nn.Parameter(b)), a @ b)
+torch.testing.assert_close(torch.vmap(matmul, (0, None))(a.expand(4, 5, 7), b), (a @ b).expand(4, 5, 3))
+torch.testing.assert_close(torch.compile(lambda a, b: matmul(a, b) + 1, fullgraph=True, backend="aot_eager")(a, b), a @ b + 1)
+out = torch.zeros(5, 3)
+assert matmul(a, b, outputs=out) is out
+torch.testing.assert_close(out, a @ b)
+assert made and all(arguments[0] == "torch" for arguments in made)
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_threads_share_an_operator():
     matmul, wrong = tc.op(MATMUL), []
 
