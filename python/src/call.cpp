@@ -30,6 +30,28 @@ std::string device_text(DLDevice device) {
   return "a device of DLPack's type " + std::to_string(device.device_type);
 }
 
+/// A whole number of a keyword argument; `what` names it.
+std::int64_t whole_number(nb::handle value, const std::string& what) {
+  if (!PyBool_Check(value.ptr()) && PyIndex_Check(value.ptr())) {
+    const nb::object whole = nb::steal(PyNumber_Index(value.ptr()));
+    if (whole.is_valid()) {
+      int overflow = 0;
+      const long long number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
+      if (overflow == 0) return number;
+    } else {
+      PyErr_Clear();
+    }
+  }
+  raise_argument(what + " is " + nb::cast<std::string>(nb::repr(value)) +
+                 " where a whole number is expected");
+}
+
+bool truth(nb::handle value, const std::string& what) {
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  raise_argument(what + " is " + nb::cast<std::string>(nb::repr(value)) +
+                 " where True or False is expected");
+}
+
 }  // namespace
 
 Interface::Interface(std::string program, DefInfo info)
@@ -98,11 +120,12 @@ void Call::bind_keyword(nb::handle name, nb::handle value) {
   }
   const auto& sizes = interface.def.sizes;
   if (std::find(sizes.begin(), sizes.end(), text) != sizes.end()) {
-    sizes_.emplace_back(text, nb::cast<std::int64_t>(value));
+    sizes_.emplace_back(text,
+                        whole_number(value, "size '" + text + "' of '" + interface.def.name + "'"));
   } else if (text == "outputs") {
     if (!value.is_none()) bind_outputs(value);
   } else if (text == "unchecked") {
-    unchecked = nb::cast<bool>(value);
+    unchecked = truth(value, "'unchecked' of '" + interface.def.name + "'");
   } else {
     raise_argument("'" + interface.def.name + "' has neither a parameter nor a size '" + text +
                    "'");
@@ -220,6 +243,18 @@ void Call::pack(const View& view) {
     // The stride of a dimension that never steps means nothing.
     signature.add(tensor.shape[d] > 1 ? static_cast<std::uint64_t>(tensor.strides[d]) : 0);
   }
+}
+
+bool Call::other_float_types() const {
+  std::size_t position = 0;
+  for (const ParameterInfo& parameter : interface.def.parameters) {
+    if (parameter.is_const) continue;
+    const DLDataType given = views_[position++].tensor.dtype;
+    if (!is_float(parameter.type) || (given.code != kDLFloat && given.code != kDLBfloat)) continue;
+    const DLDataType declared = to_dlpack(parameter.type);
+    if (given.code != declared.code || given.bits != declared.bits) return true;
+  }
+  return false;
 }
 
 std::vector<std::int64_t> Call::strides(const DLTensor& tensor) const {

@@ -63,6 +63,10 @@ public:
   /// argument is a wrapper without memory (of a transformation or of tracing).
   bool read();
 
+  /// Whether a floating-point tensor has another floating-point type than its parameter. Requires
+  /// read().
+  bool other_float_types() const;
+
   /// Metadata for the compiler. Requires read().
   Metadata metadata() const;
 

@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "operation.h"
+#include "tc/tune.h"
 #include "xla_call.h"
 
 namespace nb = nanobind;
@@ -128,7 +129,8 @@ std::shared_ptr<Session> make_session(const std::string& cache_dir, bool cached,
   auto session = std::make_shared<Session>();
   session->context.cache = cached ? open_cache(cache_dir) : nullptr;
   session->context.dump_dir = dump_dir;
-  session->context.cuda = find_cuda({cuda_path, site_packages, {}});
+  session->search = {cuda_path, site_packages, {}};
+  session->context.cuda = find_cuda(session->search);
   session->cpu = cpu;
   return session;
 }
@@ -179,6 +181,7 @@ NB_MODULE(_tc, m) {
         nb::steal(PyCapsule_New(xla_cuda_handler(), "xla._CUSTOM_CALL_TARGET", nullptr)));
   });
   m.def("compile_xla", compile_xla, "call"_a, "platform"_a, "text"_a);
+  m.def("run_tune_worker", &run_tune_worker, nb::call_guard<nb::gil_scoped_release>());
   m.def("complete_options", complete_options, "text"_a, "target"_a);
 
   nb::class_<Session>(m, "Session");
@@ -218,6 +221,25 @@ NB_MODULE(_tc, m) {
                      const nb::kwargs& kwargs) { return self.call_compiled(kernel, args, kwargs); })
       .def("register_xla", &Operation::register_xla, "inputs"_a, "values"_a, "cpu_options"_a,
            "cuda_options"_a)
+      .def(
+          "tune",
+          [](const Operation& self, const nb::tuple& args, const nb::dict& kwargs,
+             const nb::dict& settings, nb::object progress) {
+            return self.tune(args, kwargs, settings, std::move(progress));
+          },
+          "args"_a, "kwargs"_a, "settings"_a, "progress"_a.none())
+      .def(
+          "tuned",
+          [](const Operation& self, const nb::tuple& args, const nb::dict& kwargs) {
+            return self.tuned(args, kwargs);
+          },
+          "args"_a, "kwargs"_a)
+      .def(
+          "call_key",
+          [](const Operation& self, const nb::tuple& args, const nb::dict& kwargs) {
+            return self.call_key(args, kwargs);
+          },
+          "args"_a, "kwargs"_a)
       .def("infer", &Operation::infer, "inputs"_a, "values"_a);
 }
 

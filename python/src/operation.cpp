@@ -15,6 +15,10 @@ namespace tc::python {
 
 namespace {
 
+nb::dict keywords(nb::handle kwargs) {
+  return kwargs.is_valid() ? nb::borrow<nb::dict>(kwargs) : nb::dict();
+}
+
 /// Kernels that an operation keeps; the compile cache has the others.
 constexpr std::size_t kMaxEntries = 4096;
 
@@ -40,6 +44,14 @@ bool Operation::Equal::operator()(std::span<const std::uint64_t> a,
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
+std::string Operation::target_name(const Call& call) const {
+  if (call.device.device_type == kDLCUDA) return "cuda:" + std::to_string(call.device.device_id);
+  if (call.device.device_type != kDLCPU)
+    raise_argument("'" + interface_->def.name +
+                   "': tensors lie on a device that is neither a CPU nor a CUDA device");
+  return session_->cpu;
+}
+
 std::shared_ptr<Entry> Operation::make_entry(Call& call) const {
   if (call.framework == nullptr) call.framework = default_framework();
   const Metadata metadata = call.metadata();
@@ -51,10 +63,7 @@ std::shared_ptr<Entry> Operation::make_entry(Call& call) const {
     options = nb::cast<std::string>(factory(interface_->def.name, inputs));
   }
   const bool gpu = call.device.device_type == kDLCUDA;
-  const std::string target = gpu ? "cuda:" + std::to_string(call.device.device_id) : session_->cpu;
-  if (!gpu && call.device.device_type != kDLCPU)
-    raise_argument("'" + interface_->def.name +
-                   "': tensors lie on a device that is neither a CPU nor a CUDA device");
+  const std::string target = target_name(call);
   nb::object started = hooks_.attr("started")(interface_->def.name, target);
   Result<Executor, Failure> compiled = Failure{};
   {
@@ -85,18 +94,22 @@ std::shared_ptr<Entry> Operation::make_entry(Call& call) const {
   return std::make_shared<Entry>(std::move(executor), call, metadata);
 }
 
-std::shared_ptr<Entry> Operation::find(Call& call) {
+std::shared_ptr<Entry> Operation::known(const Call& call) {
   const std::span<const std::uint64_t> words = call.signature.words();
   if (last_ != nullptr && Equal{}(last_->signature, words)) return last_;
-  auto found = entries_.find(words);
-  if (found == entries_.end()) {
-    std::shared_ptr<Entry> made = make_entry(call);
-    // Runs in other threads hold their own entries.
-    if (entries_.size() >= kMaxEntries) entries_.clear();
-    // Another thread may have been here while the compiler ran.
-    found = entries_.try_emplace(made->signature, made).first;
-  }
+  const auto found = entries_.find(words);
+  if (found == entries_.end()) return nullptr;
   last_ = found->second;
+  return last_;
+}
+
+std::shared_ptr<Entry> Operation::find(Call& call) {
+  if (std::shared_ptr<Entry> entry = known(call)) return entry;
+  std::shared_ptr<Entry> made = make_entry(call);
+  // Runs in other threads hold their own entries.
+  if (entries_.size() >= kMaxEntries) entries_.clear();
+  // Another thread may have been here while the compiler ran.
+  last_ = entries_.try_emplace(made->signature, made).first->second;
   return last_;
 }
 
@@ -107,13 +120,19 @@ nb::object Operation::call(nb::handle args, nb::handle kwargs, bool plain) {
     PyErr_Clear();
     return dispatch(args, kwargs);
   }
-  return find(call)->run(call, Entry::Checks::Needed);
+  std::shared_ptr<Entry> entry = known(call);
+  if (entry == nullptr) {
+    if (!plain && call.framework != nullptr && call.other_float_types()) {
+      if (nb::object made = hooks_.attr("cast")(*args, **keywords(kwargs)); !made.is_none())
+        return made;
+    }
+    entry = find(call);
+  }
+  return entry->run(call, Entry::Checks::Needed);
 }
 
 nb::object Operation::dispatch(nb::handle args, nb::handle kwargs) const {
-  nb::dict keywords;
-  if (kwargs.is_valid()) keywords = nb::borrow<nb::dict>(kwargs);
-  return hooks_.attr("dispatch")(*args, **keywords);
+  return hooks_.attr("dispatch")(*args, **keywords(kwargs));
 }
 
 std::shared_ptr<Entry> Operation::compile(nb::handle args, nb::handle kwargs) {

@@ -33,6 +33,14 @@ public:
   std::int64_t register_xla(nanobind::list inputs, nanobind::dict values, std::string cpu_options,
                             std::string cuda_options) const;
 
+  /// Searches for the options of a call; see tensor_comprehensions._tuning.
+  nanobind::dict tune(nanobind::handle args, nanobind::handle kwargs,
+                      const nanobind::dict& settings, nanobind::object progress) const;
+  /// (options, source, note, expected loss or None) that records give a call.
+  nanobind::tuple tuned(nanobind::handle args, nanobind::handle kwargs) const;
+  /// What tells a call from others in a file of options: inputs, values, target.
+  nanobind::dict call_key(nanobind::handle args, nanobind::handle kwargs) const;
+
   const Interface& interface() const { return *interface_; }
 
   /// Runs `entry` if the arguments are those that it was compiled for; raises ArgumentError else.
@@ -52,8 +60,12 @@ private:
   /// Row-major metadata from (type, shape) per tensor parameter and values of consts and sizes.
   Metadata described(nanobind::list inputs, nanobind::dict values) const;
   nanobind::object dispatch(nanobind::handle args, nanobind::handle kwargs) const;
+  /// The kernel of an earlier call with this signature; null: there was none.
+  std::shared_ptr<Entry> known(const Call& call);
   std::shared_ptr<Entry> find(Call& call);
   std::shared_ptr<Entry> make_entry(Call& call) const;
+  /// Where the tensors of a call lie, as find_target() names it.
+  std::string target_name(const Call& call) const;
 
   std::shared_ptr<const Session> session_;
   std::shared_ptr<const Interface> interface_;

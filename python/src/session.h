@@ -11,6 +11,7 @@ namespace tc::python {
 /// Where kernels are kept and CUDA is looked for; shared by everything that a process compiles.
 struct Session {
   CompileContext context;
+  CudaSearch search;        ///< where `context` found CUDA
   std::string cpu = "cpu";  ///< target of tensors in this machine's memory
 };
 

@@ -28,11 +28,20 @@ from ._program import (
     Program,
     compile,
     define,
-    make_load_from_cache_options_factory,
     make_naive_options_factory,
     op,
 )
 from ._tc import version as _version
+from ._tuning import (
+    MappingOptionsCache,
+    TunedOptions,
+    TunerConfig,
+    autotune,
+    autotune_and_compile,
+    make_autotuned_options_factory,
+    make_load_from_cache_options_factory,
+    tuned_options,
+)
 
 __version__ = _version().split()[0]
 
@@ -46,17 +55,24 @@ __all__ = [
     "InternalError",
     "MappingError",
     "MappingOptions",
+    "MappingOptionsCache",
     "Operator",
     "OptionWarning",
     "Program",
     "ProgramWarning",
     "TargetError",
     "TensorInfo",
+    "TunedOptions",
+    "TunerConfig",
     "assert_almost_equal",
+    "autotune",
+    "autotune_and_compile",
     "compile",
     "define",
     "make_autograd",
+    "make_autotuned_options_factory",
     "make_load_from_cache_options_factory",
     "make_naive_options_factory",
     "op",
+    "tuned_options",
 ]

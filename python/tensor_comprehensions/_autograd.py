@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _frameworks
+from . import _arguments, _frameworks
 from ._errors import ArgumentError
 
 
@@ -21,6 +21,8 @@ def make_autograd(forward: Callable[..., Any], backward: Callable[..., Any]) -> 
     the gradients of its outputs, and returns the gradients of the inputs: of all, or of the floating-point tensors among them.
     Derivatives of the second order are an error.
     """
+    _arguments.function(forward, "forward")
+    _arguments.function(backward, "backward")
     functions: dict[str, Callable[..., Any]] = {}
 
     def differentiable(*inputs: Any) -> Any:
@@ -51,8 +53,34 @@ def _make_jax(forward: Callable[..., Any], backward: Callable[..., Any]) -> Call
     return _jax.differentiable(forward, backward, _by_input)
 
 
+def _autocast_state(inputs: tuple) -> tuple[str, bool, Any]:
+    """Device, whether autocast is on, and its type."""
+    import torch
+
+    device = next((entry.device.type for entry in inputs if isinstance(entry, torch.Tensor)), "cpu")
+    return device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
+
+
+def _run_backward(backward: Callable[..., Any], arguments: list, autocast: tuple[str, bool, Any]) -> Any:
+    """The backward pass under the autocast of the forward pass."""
+    import torch
+
+    from . import _torch
+
+    device, enabled, kind = autocast
+    traced = getattr(backward, "_traced", None)
+    if enabled and traced is not None:
+        return backward(*(_torch.autocast_arguments(traced, arguments, always=True) or arguments))
+    if enabled and not torch.compiler.is_compiling():  # which cannot trace the context here
+        with torch.autocast(device, dtype=kind):
+            return backward(*arguments)
+    return backward(*arguments)
+
+
 def _make_torch(forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
     import torch
+
+    from . import _torch
 
     number_of_pair = len(_pairs)
     _pairs.append((forward, backward))
@@ -68,17 +96,22 @@ def _make_torch(forward: Callable[..., Any], backward: Callable[..., Any]) -> Ca
         def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
             ctx.save_for_backward(*(entry for entry in inputs if isinstance(entry, torch.Tensor)))
             ctx.numbers = tuple(None if isinstance(entry, torch.Tensor) else entry for entry in inputs)
+            ctx.autocast = _autocast_state(inputs)
 
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *gradients: Any) -> Any:
             saved = list(ctx.saved_tensors)
             inputs = [saved.pop(0) if number is None else number for number in ctx.numbers]
-            made = _pairs[number_of_pair][1](*inputs, *gradients)
+            made = _run_backward(_pairs[number_of_pair][1], [*inputs, *gradients], ctx.autocast)
             floating = [isinstance(entry, torch.Tensor) and entry.is_floating_point() for entry in inputs]
             return _by_input(floating, made if isinstance(made, (tuple, list)) else (made,))
 
+    traced = getattr(forward, "_traced", None)
+
     def apply(*inputs: Any) -> Any:
-        return Comprehension.apply(*inputs)
+        # Casts are seen by autograd here, so that each gradient has the type of its input.
+        casted = _torch.autocast_arguments(traced, list(inputs)) if traced is not None and len(inputs) == len(traced.parameters) else None
+        return Comprehension.apply(*(inputs if casted is None else casted))
 
     return apply

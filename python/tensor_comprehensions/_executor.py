@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from . import _tc
+from . import _arguments, _tc
 from ._options import MappingOptions
 
 
@@ -95,7 +95,7 @@ class Executor:
 
     def stage(self, name: str) -> str:
         """Text of a stage of the compilation: typed, schedule, tile, kernel, and llvm, asm or cuda, ptx."""
-        return self._kernel.stage(name)
+        return self._kernel.stage(_arguments.text(name, "the stage"))
 
     def check(self) -> str | None:
         """With the option `bounds=error`: the first access of the last run that was out of range. Waits for a CUDA stream."""

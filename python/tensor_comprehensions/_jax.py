@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy
 
-from . import _tc
+from . import _arguments, _tc
 from ._errors import ArgumentError
 
 _TARGET = "tensor_comprehensions_call"
@@ -63,6 +63,8 @@ def _bind(interface: Any, args: tuple, kwargs: dict) -> tuple[list, dict[str, An
         if const and isinstance(argument, jax.core.Tracer):
             raise ArgumentError(f"argument '{name}' of '{interface.name}' is const: its value must be known when the program is traced")
         if const:
+            if not isinstance(argument, (bool, int, float, numpy.generic)):
+                raise _arguments.refuse(argument, f"argument '{name}' of '{interface.name}'", f"a number of type {kind}")
             values[name] = argument
         elif isinstance(argument, jax.Array):
             arrays.append(argument)
@@ -71,11 +73,7 @@ def _bind(interface: Any, args: tuple, kwargs: dict) -> tuple[list, dict[str, An
             raise ArgumentError(f"{kinds} where an array of jax is expected; the tensors of a call come from one library")
         else:
             arrays.append(jax.numpy.asarray(argument, _dtype(kind, f"argument '{name}' of '{interface.name}'")))
-    for name, value in kwargs.items():
-        if name in interface.sizes:
-            values[name] = value
-        elif name not in ("outputs", "unchecked"):
-            raise ArgumentError(f"'{interface.name}' has neither a parameter nor a size '{name}'")
+    values.update(_arguments.keywords(interface.name, (), interface.sizes, kwargs))
     return arrays, values
 
 

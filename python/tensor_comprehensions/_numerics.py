@@ -6,11 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from . import _arguments
+
 _EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
-def _as_array(tensor: Any) -> Any:
+def _as_array(tensor: Any, what: str) -> Any:
     import numpy
+
+    if isinstance(tensor, (str, bytes)) or tensor is None:
+        raise _arguments.refuse(tensor, what, "a tensor")
 
     if hasattr(tensor, "detach"):
         tensor = tensor.detach().cpu()
@@ -30,11 +35,14 @@ def assert_almost_equal(diff: Any, inputs: Any, operations: int = 1, precision: 
     """
     import numpy
 
-    values, kind = _as_array(diff)
+    _arguments.whole(operations, "operations")
+    if precision is not None and (isinstance(precision, bool) or not isinstance(precision, (int, float))):
+        raise _arguments.refuse(precision, "precision", "a number or None")
+    values, kind = _as_array(diff, "diff")
     if precision is None:
         precision = _EPSILON.get(kind, 0.0)
     tensors = list(inputs) if isinstance(inputs, Iterable) and not hasattr(inputs, "shape") else [inputs]
-    largest = max((float(numpy.abs(_as_array(tensor)[0]).max(initial=0.0)) for tensor in tensors), default=0.0)
+    largest = max((float(numpy.abs(_as_array(tensor, "a tensor of inputs")[0]).max(initial=0.0)) for tensor in tensors), default=0.0)
     bound = operations * precision * largest
     worst = float(numpy.abs(values).max(initial=0.0)) if not numpy.isnan(values).any() else float("nan")
     if not worst <= bound:

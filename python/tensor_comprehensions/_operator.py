@@ -7,7 +7,7 @@ import warnings
 import weakref
 from typing import Any, Callable
 
-from . import _environment, _frameworks, _tc
+from . import _arguments, _environment, _frameworks, _tc
 from ._errors import ArgumentError, ProgramWarning
 from ._executor import Executor
 from ._options import MappingOptions
@@ -48,7 +48,7 @@ class Hooks:
         self.factory = None if factory is None else lambda name, inputs: self._made(factory, name, inputs)
 
     def _made(self, factory: OptionsFactory, name: str, inputs: list) -> str:
-        return MappingOptions(factory(self._program(), name, *inputs))._request(_target_of(inputs))
+        return _asked(factory, self._program(), name, inputs)._request(_target_of(inputs))
 
     def dispatch(self, *args: Any, **kwargs: Any) -> Any:
         """Tensors that hold no memory (of a transformation or of tracing), or that only their library may write."""
@@ -61,9 +61,31 @@ class Hooks:
             return self._operator()._trace(args, kwargs)
         raise ArgumentError(f"'{self._operator().name}': these tensors are immutable or hold no memory")
 
+    def cast(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of a call whose floating-point tensors have other types than declared, where autocast is on; else None."""
+        if not _frameworks.loaded("torch"):
+            return None
+        from . import _torch
+
+        operator = self._operator()
+        arguments = _torch.bind(operator._traced, args, kwargs) if operator._traced is not None else []
+        casted = _torch.autocast_arguments(operator._traced, arguments) if arguments else None
+        if casted is None:
+            return None
+        others = {name: value for name, value in kwargs.items() if name not in operator._traced.parameter_names}
+        return operator._call(*casted, **others)
+
     @staticmethod
     def warn(message: str) -> None:
         warnings.warn("\n" + message.rstrip(), ProgramWarning, stacklevel=4)
+
+
+def _asked(factory: OptionsFactory, program: Any, name: str, inputs: list) -> MappingOptions:
+    """What an options factory gives for one def and its tensors."""
+    made: Any = factory(program, name, *inputs)
+    if not isinstance(made, (MappingOptions, str, dict)):
+        raise _arguments.refuse(made, f"what options_factory gave for '{name}'", "a MappingOptions")
+    return MappingOptions(made)
 
 
 def _target_of(inputs: list) -> str:
@@ -128,11 +150,14 @@ class Operator:
                 self._batches[marks] = operator, results
         return self._batches[marks]
 
+    def _target(self, arguments: tuple) -> str:
+        return _target_of(list(arguments))
+
     def _options_text(self, target: str, inputs: list) -> str:
         """The options for a target, as the extension module reads them."""
         if self._options is None or isinstance(self._options, MappingOptions):
             return (self._options or MappingOptions())._request(target)
-        return MappingOptions(self._options(self._hooks._program(), self.name, *inputs))._request(target)
+        return _asked(self._options, self._hooks._program(), self.name, inputs)._request(target)
 
     def compile(self, *args: Any, **kwargs: Any) -> Executor:
         """The executor that serves these arguments."""
@@ -140,7 +165,13 @@ class Operator:
 
     def output_metadata(self, *inputs: Any, **values: Any) -> list[tuple[str, tuple[int, ...]]]:
         """Types and shapes of the outputs for inputs given as tensors or as (type, shape); nothing is compiled."""
-        described = [entry if isinstance(entry, tuple) else _describe(entry) for entry in inputs]
+        described = [_describe(entry, position) for position, entry in enumerate(inputs, 1)]
+        known = {entry[0]: entry[1] for entry in self._interface.parameters}
+        for name, value in values.items():
+            if name not in known:
+                _arguments.keywords(self.name, (), self._interface.sizes, {name: value})
+            elif isinstance(value, str) or not hasattr(value, "__float__"):
+                raise _arguments.refuse(value, f"argument '{name}' of '{self.name}'", "a number")
         return self._operation.infer(described, values)
 
     @property
@@ -155,8 +186,13 @@ class Operator:
         return f"<tensor comprehension {self.name}({parameters}) -> ({', '.join(entry[0] for entry in self._interface.results)})>"
 
 
-def _describe(tensor: Any) -> tuple[str, tuple[int, ...]]:
+def _describe(tensor: Any, position: int) -> tuple[str, tuple[int, ...]]:
+    what = f"input {position}"
+    if isinstance(tensor, tuple):
+        if len(tensor) != 2 or not isinstance(tensor[0], str) or not isinstance(tensor[1], (tuple, list)):
+            raise _arguments.refuse(tensor, what, "a tensor or (type, shape)")
+        return tensor[0], tuple(_arguments.whole(extent, f"a size of {what}") for extent in tensor[1])
     if not hasattr(tensor, "dtype") or not hasattr(tensor, "shape"):
-        raise ArgumentError(f"{tensor!r} is neither a tensor nor (type, shape)")
+        raise _arguments.refuse(tensor, what, "a tensor or (type, shape)")
     kind = getattr(tensor.dtype, "name", None) or str(tensor.dtype).rpartition(".")[2]
     return kind, tuple(int(extent) for extent in tensor.shape)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from . import _tc
+from . import _arguments, _tc
 from ._errors import ArgumentError, OptionWarning
 
 _FIELDS: list[tuple[str, str, str]] = _tc.option_fields()
@@ -32,6 +32,8 @@ class MappingOptions:
             for name, value in base.items():
                 if name != "version":
                     self.set(name, value)
+        elif not isinstance(base, str):
+            raise _arguments.refuse(base, "MappingOptions(base)", "a name, JSON, a dictionary or a MappingOptions")
         elif base.lstrip().startswith("{"):
             complete = json.loads(_tc.complete_options(base, "cpu"))
             self._base, self._changes = "default", {name: complete[name] for name in _NAMES}
@@ -44,7 +46,7 @@ class MappingOptions:
         if name not in _NAMES:
             raise ArgumentError(f"there is no option '{name}'; options are {', '.join(_NAMES)}")
         if isinstance(value, Iterable) and not isinstance(value, str):
-            value = [int(entry) for entry in value]
+            value = [_arguments.whole(entry, f"an element of option '{name}'") for entry in value]
         previous = dict(self._changes)
         self._changes[name] = value
         try:
@@ -55,6 +57,8 @@ class MappingOptions:
         return self
 
     def __getitem__(self, name: str) -> Any:
+        if name not in _NAMES:
+            raise ArgumentError(f"there is no option '{name}'; options are {', '.join(_NAMES)}")
         return self.to_dict()[name]
 
     def to_dict(self, target: str = "cpu") -> dict[str, Any]:
@@ -65,9 +69,16 @@ class MappingOptions:
 
     def to_json(self, target: str = "cpu") -> str:
         """What `tensorc run --options FILE.json` reads."""
+        if target not in ("cpu", "cuda"):
+            raise _arguments.refuse(target, "target", "'cpu' or 'cuda'")
         complete = json.loads(_tc.complete_options(self._base, target))
         complete.update(self._changes)
-        return _tc.complete_options(json.dumps(complete), target)
+        try:
+            request = json.dumps(complete)
+        except TypeError:
+            odd = next(name for name, value in self._changes.items() if not isinstance(value, (bool, int, float, str, list)))
+            raise _arguments.refuse(self._changes[odd], f"option '{odd}'", "a number, a name or a list of numbers") from None
+        return _tc.complete_options(request, target)
 
     def _request(self, target: str) -> str:
         return self._base if not self._changes else self.to_json(target)
@@ -96,15 +107,15 @@ class MappingOptions:
         return self.set("tasks", math.prod(_flat(blocks)))
 
     def useSharedMemory(self, use: bool) -> "MappingOptions":  # noqa: N802
-        return self.set("stage", bool(use))
+        return self.set("stage", _arguments.flag(use, "use"))
 
     def maxSharedMemory(self, size: int) -> "MappingOptions":  # noqa: N802
-        return self.set("local_bytes", int(size))
+        return self.set("local_bytes", _arguments.whole(size, "size"))
 
     def scheduleFusionStrategy(self, strategy: str) -> "MappingOptions":  # noqa: N802
         """Max, Preserve3Coincident or Min."""
         known = {"Max": "max", "Preserve3Coincident": "preserve3", "Min": "min"}
-        if strategy not in known:
+        if _arguments.text(strategy, "strategy") not in known:
             raise ArgumentError(f"there is no fusion strategy '{strategy}'; strategies are {', '.join(known)}")
         return self.set("fusion", known[strategy])
 
@@ -118,7 +129,7 @@ class MappingOptions:
 def _flat(values: tuple) -> list[int]:
     if len(values) == 1 and isinstance(values[0], Iterable):
         values = tuple(values[0])
-    return [int(value) for value in values]
+    return [_arguments.whole(value, "a size") for value in values]
 
 
 def _make_setter(name: str, domain: str, doc: str) -> Any:

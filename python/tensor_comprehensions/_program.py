@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import _environment, _tc
+from . import _arguments, _environment, _tc
 from ._errors import ArgumentError
 from ._executor import Executor
 from ._operator import Operator, OptionsFactory
 from ._options import MappingOptions
 
 
+def _check_options(options: Any) -> None:
+    if options is not None and not isinstance(options, MappingOptions):
+        _arguments.function(options, "options_factory", "a MappingOptions or a function of (program, name of the def, tensors)")
+
+
 class Program:
     """What `define` returns: an attribute per def of the text. Names that are no Python names are items: `program["for"]`."""
 
     def __init__(self, text: str, options: MappingOptions | OptionsFactory | None = None, session: _tc.Session | None = None):
-        self._text = text
+        self._text = _arguments.text(text, "the program")
+        _check_options(options)
         self._operators = {
             interface.name: Operator(interface, options, self, session) for interface in _tc.describe(text)
         }
@@ -81,16 +86,22 @@ def compile(tc: str, entry_point: str, *arguments: Any, **keywords: Any) -> Exec
     options: MappingOptions | None = None
     if arguments and isinstance(arguments[0], (MappingOptions, str)):
         options, arguments = MappingOptions(arguments[0]), arguments[1:]
-    program = Program(tc, options)
-    if entry_point not in program._operators:
-        raise ArgumentError(f"the program has no def '{entry_point}'; it has: {', '.join(program._operators) or 'none'}")
-    return program[entry_point].compile(*arguments, **keywords)
+    return entry(Program(tc, options), entry_point).compile(*arguments, **keywords)
+
+
+def entry(program: Program, name: Any) -> Operator:
+    """The def of a program by name, or an error that lists them."""
+    if _arguments.text(name, "entry_point") not in program._operators:
+        raise ArgumentError(f"the program has no def '{name}'; it has: {', '.join(program._operators) or 'none'}")
+    return program[name]
 
 
 class CompilationCache:
     """A compile cache of its own: the file in `directory`, or memory only without one. Calls through `define` use the user's cache."""
 
     def __init__(self, directory: str | Path = ""):
+        if not isinstance(directory, (str, Path)):
+            raise _arguments.refuse(directory, "directory", "a folder's name")
         self._session = _environment.make_session(str(directory))
 
     def define(self, tc: str, options_factory: MappingOptions | OptionsFactory | None = None) -> Program:
@@ -102,7 +113,7 @@ class CompilationCache:
         options: MappingOptions | None = None
         if arguments and isinstance(arguments[0], (MappingOptions, str)):
             options, arguments = MappingOptions(arguments[0]), arguments[1:]
-        return Program(tc, options, self._session)[entry_point].compile(*arguments, **keywords)
+        return entry(Program(tc, options, self._session), entry_point).compile(*arguments, **keywords)
 
 
 def make_naive_options_factory() -> OptionsFactory:
@@ -110,19 +121,5 @@ def make_naive_options_factory() -> OptionsFactory:
 
     def factory(program: Program, entry_point: str, *inputs: Any) -> MappingOptions:
         return MappingOptions("naive")
-
-    return factory
-
-
-def make_load_from_cache_options_factory(filename: str | Path) -> OptionsFactory:
-    """For `define`: options from a JSON file, either one set of options or an object with a set per def."""
-    loaded = json.loads(Path(filename).read_text())
-
-    def factory(program: Program, entry_point: str, *inputs: Any) -> MappingOptions:
-        if "version" in loaded:
-            return MappingOptions(json.dumps(loaded))
-        if entry_point not in loaded:
-            raise ArgumentError(f"'{filename}' has no options for '{entry_point}'; it has: {', '.join(loaded) or 'none'}")
-        return MappingOptions(loaded[entry_point])
 
     return factory

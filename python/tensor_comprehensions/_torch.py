@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from . import _operator, _tc
+from . import _arguments, _operator, _tc
 from ._errors import ArgumentError
 
 _NAMESPACE = "tensor_comprehensions"
@@ -25,6 +25,8 @@ _DTYPES = {
     "float32": torch.float32, "float64": torch.float64, "float8_e4m3fn": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2,
 }
 _TYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+# Types that autocast changes into each other.
+_AUTOCAST = (torch.float16, torch.bfloat16, torch.float32)
 _INTEGRAL = ("bool", "int", "uint")
 
 
@@ -47,11 +49,14 @@ class Traced:
         self.operation = operator._operation
         self.name = interface.name
         self.parameters = interface.parameters
+        self.parameter_names = tuple(entry[0] for entry in self.parameters)
+        self.known_sizes = tuple(interface.sizes)
         self.results = interface.results
         bare = {dim for _, _, _, dims in self.parameters for dim in dims}
         # Only sizes that no shape gives are arguments.
         self.sizes = tuple(size for size in interface.sizes if size not in bare)
         self.tensor_positions = tuple(i for i, (_, _, const, _) in enumerate(self.parameters) if not const)
+        self.mutated_positions = tuple(self.tensor_positions[place] for _, _, place, _, _ in self.results if place >= 0)
         self.fresh = tuple(i for i, (_, _, place, _, _) in enumerate(self.results) if place < 0)
         identity = hashlib.sha256(interface.text.encode()).hexdigest()[:8]
         self.qualified_name = f"{_NAMESPACE}::{interface.name}_{identity}_{next(_counter)}"
@@ -135,7 +140,9 @@ def call_operator(operator: "_operator.Operator", args: tuple, kwargs: dict) -> 
     """A call through the custom operator; Dynamo traces this function."""
     traced = operator._traced
     outputs = kwargs.get("outputs")
-    arguments = _bind(traced, args, kwargs)
+    arguments = bind(traced, args, kwargs)
+    sizes = _arguments.keywords(traced.name, traced.parameter_names, traced.known_sizes, kwargs)
+    arguments = autocast_arguments(traced, arguments) or arguments
     device = None
     for argument in arguments:
         if isinstance(argument, torch.Tensor):
@@ -149,13 +156,13 @@ def call_operator(operator: "_operator.Operator", args: tuple, kwargs: dict) -> 
             argument = torch.full((), argument, dtype=_DTYPES[kind], device=device)
         flat.append(argument)
     for size in traced.sizes:
-        flat.append(kwargs.get(size))
+        flat.append(sizes.get(size))
     made = traced.op(*flat)
     fresh = list(made) if len(traced.fresh) > 1 else [made]
     return _assemble(traced, flat, fresh, outputs)
 
 
-def _bind(traced: Traced, args: tuple, kwargs: dict) -> list:
+def bind(traced: Traced, args: tuple, kwargs: dict) -> list:
     names = [name for name, _, _, _ in traced.parameters]
     if len(args) > len(names):
         raise ArgumentError(f"'{traced.name}' takes {len(names)} arguments, {len(args)} were given")
@@ -165,6 +172,24 @@ def _bind(traced: Traced, args: tuple, kwargs: dict) -> list:
             raise ArgumentError(f"argument '{name}' of '{traced.name}' is missing")
         arguments.append(kwargs[name])
     return arguments
+
+
+def autocast_arguments(traced: Traced, arguments: list, always: bool = False) -> list | None:
+    """Under autocast, or `always`: floating-point tensors as the def declares them. None where autocast is off or nothing is to be cast.
+
+    Tensors that the def updates stay as they are, and so does float64, which autocast never touches.
+    """
+    device = next((entry.device.type for entry in arguments if isinstance(entry, torch.Tensor)), None)
+    if device is None or not (always or torch.is_autocast_enabled(device)):
+        return None
+    casted, mutated = list(arguments), set(traced.mutated_positions)
+    for position, argument in enumerate(arguments):
+        kind = _DTYPES.get(traced.parameters[position][1])
+        if not isinstance(argument, torch.Tensor) or position in mutated or argument.dtype == kind:
+            continue
+        if argument.dtype in _AUTOCAST and kind in _AUTOCAST:
+            casted[position] = argument.to(kind)
+    return casted if any(new is not old for new, old in zip(casted, arguments)) else None
 
 
 def _assemble(traced: Traced, flat: list, fresh: list, outputs: Any) -> Any:
