@@ -177,6 +177,9 @@ void Nest::execute(const Vectoriser& at, const Context& context, Sharer* sharer,
     if (sharer) value = (*sharer)(value, out);
     values.push_back(value);
   }
+  // A sum of one term is 0 + x, which is not x where that is -0.
+  if (op_.combine == tile::Combine::Add && op_.from_identity && !plan_.onto_memory)
+    values = combine(op_, identity_of(op_, lanes_), values);
   write(at, context, std::move(values), out);
 }
 
