@@ -33,8 +33,9 @@ enum class Precision {
 struct InterpreterOptions {
   Precision precision = Precision::Language;
   /// Added to the results of builtins that no implementation rounds correctly, in units of the last
-  /// place; 16 times as much to a float that becomes an integer, for the sums before it. Shows
-  /// where a value lies so close to a step that its error decides.
+  /// place; 16 times as much to a float that becomes an integer, for the sums before it; and the
+  /// least normal number to an argument whose sign is seen. Shows where a value lies so close to a
+  /// step that its error decides.
   int shift_ulps = 0;
   /// Larger iteration counts are refused (InterpreterLimit).
   std::int64_t max_points = std::int64_t{1} << 36;

@@ -174,6 +174,16 @@ Real ExprCompiler::call_builtin(const Builtin& builtin, DType type) const {
   std::array<Real, 4> args;
   for (std::size_t i = 0; i < builtin.args.size(); ++i)
     args[i] = real_as(*builtin.args[i], type);
+  // What these show has either sign for a sum that underflows and for a NaN.
+  if (environment_.shift_ulps != 0 && (builtin.name == "copysign" || builtin.name == "atan2")) {
+    Real& shown = args[builtin.name == "copysign" ? 1 : 0];
+    const double least = std::copysign(double{std::numeric_limits<T>::min()},
+                                       static_cast<double>(environment_.shift_ulps));
+    shown = make_node<double>([argument = std::move(shown), least](Vars v) {
+      const double value = argument->eval(v);
+      return std::isnan(value) ? std::copysign(value, least) : value + least;
+    });
+  }
   auto& [a, b, c, d] = args;
   const auto value = [](const Real& node, Vars v) { return static_cast<T>(node->eval(v)); };
   switch (function->arity) {
