@@ -20,8 +20,9 @@ namespace {
 struct Touch {
   int buffer = -1;
   bool is_write = false;
-  std::string thread;  ///< which thread touches which element; empty: not known
-  int update = -1;     ///< an atomic update: which; two of one kind may come in any order
+  std::string thread;       ///< which thread touches which element; empty: not known
+  std::set<int> variables;  ///< that `thread` names
+  int update = -1;          ///< an atomic update: which; two of one kind may come in any order
 
   bool operator==(const Touch&) const = default;
   auto operator<=>(const Touch&) const = default;
@@ -31,6 +32,15 @@ bool conflict(const Touch& a, const Touch& b) {
   if (a.buffer != b.buffer || (!a.is_write && !b.is_write)) return false;
   if (a.update >= 0 && a.update == b.update) return false;
   return a.thread.empty() || a.thread != b.thread;
+}
+
+/// What is known of a touch when the variable has another value.
+Touch without(Touch touch, int variable) {
+  if (touch.variables.count(variable) != 0) {
+    touch.thread.clear();
+    touch.variables.clear();
+  }
+  return touch;
 }
 
 /// Describes, for one operation, the thread of an access as text.
@@ -45,7 +55,14 @@ public:
       if (digit.extent > 1 && in_dims.count(digit.var.id) != 0) digits_.push_back(digit);
   }
 
-  std::string of(const std::vector<ExprPtr>& subscripts) const {
+  /// Completes the touch of an access.
+  void describe(Touch& touch, const std::vector<ExprPtr>& subscripts) const {
+    touch.thread = of(subscripts, touch.variables);
+    if (touch.thread.empty()) touch.variables.clear();
+  }
+
+private:
+  std::string of(const std::vector<ExprPtr>& subscripts, std::set<int>& named) const {
     if (digits_.empty()) return "first thread";
     std::string text;
     std::set<int> covered;
@@ -59,7 +76,7 @@ public:
         const int d = ref ? dim_of(op_, ref->var.id) : -1;
         if (d < 0 && !dims_in(op_, term.atom).empty()) return {};
         text += fmt::format(" {}*{}", term.coefficient,
-                            d < 0 ? kernel::print(term.atom, names_) : dim(d, covered));
+                            d < 0 ? print(term.atom, named) : dim(d, covered, named));
       }
       text += "]";
     }
@@ -69,9 +86,14 @@ public:
     return all ? text : std::string();
   }
 
-private:
+  std::string print(const ExprPtr& expr, std::set<int>& named) const {
+    const auto used = variables(expr);
+    named.insert(used.begin(), used.end());
+    return kernel::print(expr, names_);
+  }
+
   /// How the threads share a dim; digits are named by what they are, not by their variable.
-  std::string dim(int d, std::set<int>& covered) const {
+  std::string dim(int d, std::set<int>& covered, std::set<int>& named) const {
     const tile::Dim& dim = op_.dims[d];
     Affine begin = Ranges().affine(dim.begin);
     std::string shares;
@@ -83,7 +105,7 @@ private:
       shares += fmt::format(" {}:{}:{}", digit.stride, digit.extent, *weight);
     }
     if (shares.empty()) return "any";
-    return fmt::format("({} step {}{})", kernel::print(to_expr(begin), names_), dim.step, shares);
+    return fmt::format("({} step {}{})", print(to_expr(begin), named), dim.step, shares);
   }
 
   const tile::Op& op_;
@@ -120,10 +142,12 @@ private:
       if (buffer.space == kernel::Space::Register) return;
       // Read-only arguments are written by nobody.
       if (!is_write && !buffer.writable) return;
+      Touch touch{buffer.id, is_write, {}, {}, -1};
       if (is_write && op.atomic)
-        result.insert({buffer.id, true, {}, static_cast<int>(*op.combine)});
+        touch.update = static_cast<int>(*op.combine);
       else
-        result.insert({buffer.id, is_write, threads.of(subscripts)});
+        threads.describe(touch, subscripts);
+      result.insert(std::move(touch));
     };
     const auto loads = [&](const ExprPtr& expr) {
       for (const auto& load : loads_in(expr)) {
@@ -160,12 +184,20 @@ private:
     const std::set<Touch> before = pending_;
     list(loop.body);
     // What an iteration leaves pending meets the next one; whether it runs at all is not known.
-    pending_.insert(before.begin(), before.end());
+    leave_iteration(loop.var.id, before);
     const std::set<Touch> entry = pending_;
     auto placed = std::make_shared<tile::Loop>(loop);
     placed->body = list(loop.body);
-    pending_.insert(entry.begin(), entry.end());
+    leave_iteration(loop.var.id, entry);
     return placed;
+  }
+
+  /// The variable gets another value, with which the same words name other threads.
+  void leave_iteration(int variable, const std::set<Touch>& others) {
+    std::set<Touch> left = others;
+    for (const Touch& touch : pending_)
+      left.insert(without(touch, variable));
+    pending_ = std::move(left);
   }
 
   kernel::Names names_;

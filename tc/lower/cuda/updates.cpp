@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tc/lower/op/combine.h"
+#include "tc/tile/structure.h"
 
 namespace tc::lower::cuda {
 
@@ -35,15 +36,26 @@ bool splits_bytes(const tile::Op& op, std::size_t dim) {
 }
 
 bool meets_others(const tile::Op& op, std::size_t dim) {
-  const auto meets = [&](const ExprPtr& subscript) {
-    if (!depends_on(subscript, op.dims[dim].var.id)) return false;
-    if (contains_load(subscript)) return true;
-    const auto dims = dims_in(op, subscript);
-    return std::any_of(dims.begin(), dims.end(), [&](int e) { return op.dims[e].reduction; });
+  const auto meets = [&](const tile::Target& target) {
+    bool reduces = false;
+    std::vector<tile::Dim> dims = op.dims;
+    for (const auto& subscript : target.subscripts) {
+      const auto used = dims_in(op, subscript);
+      const bool uses_dim =
+          std::find(used.begin(), used.end(), static_cast<int>(dim)) != used.end();
+      if (uses_dim && contains_load(subscript)) return true;
+      for (const int d : used) {
+        reduces = reduces || op.dims[d].reduction;
+        dims[d].reduction = false;
+      }
+    }
+    // What the element does not determine, another dim makes up for, perhaps by way of a third:
+    // in y(i+k, j+k) also i and j.
+    if (!reduces) return false;
+    const auto open = tile::undetermined_dims(dims, target.subscripts);
+    return std::find(open.begin(), open.end(), static_cast<int>(dim)) != open.end();
   };
-  return std::any_of(op.targets.begin(), op.targets.end(), [&](const tile::Target& target) {
-    return std::any_of(target.subscripts.begin(), target.subscripts.end(), meets);
-  });
+  return std::any_of(op.targets.begin(), op.targets.end(), meets);
 }
 
 bool may_update_atomically(const tile::Op& op, const MappingOptions& options) {
