@@ -8,6 +8,7 @@
 """
 
 from ._autograd import make_autograd
+from ._debugging import debug_halide, debug_lang, debug_tc_mapper, debug_tuner, dump_cuda, dump_ptx, logtostderr
 from ._errors import (
     ArgumentError,
     CompileError,
@@ -35,6 +36,7 @@ from ._tc import version as _version
 from ._tuning import (
     MappingOptionsCache,
     TunedOptions,
+    Tuner,
     TunerConfig,
     autotune,
     autotune_and_compile,
@@ -42,6 +44,9 @@ from ._tuning import (
     make_load_from_cache_options_factory,
     tuned_options,
 )
+
+# The name of the published package.
+TC = Program
 
 __version__ = _version().split()[0]
 
@@ -60,15 +65,24 @@ __all__ = [
     "OptionWarning",
     "Program",
     "ProgramWarning",
+    "TC",
     "TargetError",
     "TensorInfo",
     "TunedOptions",
+    "Tuner",
     "TunerConfig",
     "assert_almost_equal",
     "autotune",
     "autotune_and_compile",
     "compile",
+    "debug_halide",
+    "debug_lang",
+    "debug_tc_mapper",
+    "debug_tuner",
     "define",
+    "dump_cuda",
+    "dump_ptx",
+    "logtostderr",
     "make_autograd",
     "make_autotuned_options_factory",
     "make_load_from_cache_options_factory",

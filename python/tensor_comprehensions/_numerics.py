@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from . import _arguments
@@ -27,21 +26,25 @@ def _as_array(tensor: Any, what: str) -> Any:
     return array.astype(numpy.float64), array.dtype.name
 
 
-def assert_almost_equal(diff: Any, inputs: Any, operations: int = 1, precision: float | None = None) -> None:
-    """Raises AssertionError unless every element of `diff` is at most operations * precision * max |inputs|.
+def assert_almost_equal(actual: Any, expected: Any, *inputs: Any, operations: int = 1, precision: float | None = None) -> None:
+    """Raises AssertionError unless every element of `actual - expected` is at most operations * precision * max |inputs|.
 
-    `diff` is the difference of a result and its reference, `inputs` a tensor or several that it was computed from, `operations` the number
-    of roundings on the way to one element, such as the length of a sum. `precision` defaults to that of the type of `diff`.
+    `inputs` are the tensors that the result was computed from, `operations` the number of roundings on the way to one element, such as
+    the length of a sum. `precision` defaults to that of the type of `actual`. A difference may be given instead, with its inputs: a
+    tensor or a tuple of tensors, as in `assert_almost_equal(diff, (A, B))`.
     """
     import numpy
 
     _arguments.whole(operations, "operations")
     if precision is not None and (isinstance(precision, bool) or not isinstance(precision, (int, float))):
         raise _arguments.refuse(precision, "precision", "a number or None")
-    values, kind = _as_array(diff, "diff")
+    values, kind = _as_array(actual, "actual")
+    if inputs:
+        values = values - _as_array(expected, "expected")[0]
     if precision is None:
         precision = _EPSILON.get(kind, 0.0)
-    tensors = list(inputs) if isinstance(inputs, Iterable) and not hasattr(inputs, "shape") else [inputs]
+    given = inputs or (expected if isinstance(expected, (tuple, list)) else (expected,))
+    tensors = list(given)
     largest = max((float(numpy.abs(_as_array(tensor, "a tensor of inputs")[0]).max(initial=0.0)) for tensor in tensors), default=0.0)
     bound = operations * precision * largest
     worst = float(numpy.abs(values).max(initial=0.0)) if not numpy.isnan(values).any() else float("nan")

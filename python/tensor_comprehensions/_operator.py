@@ -41,14 +41,14 @@ class Hooks:
 
     started = compiling
 
-    def __init__(self, operator: "Operator", program: Any, factory: OptionsFactory | None):
+    def __init__(self, operator: "Operator", text: str, factory: OptionsFactory | None):
         # The extension module's objects take no part in the collection of cycles.
         self._operator = weakref.ref(operator)
-        self._program = weakref.ref(program) if program is not None else lambda: None
+        self._text = text
         self.factory = None if factory is None else lambda name, inputs: self._made(factory, name, inputs)
 
     def _made(self, factory: OptionsFactory, name: str, inputs: list) -> str:
-        return _asked(factory, self._program(), name, inputs)._request(_target_of(inputs))
+        return _asked(factory, self._text, name, inputs)._request(_target_of(inputs))
 
     def dispatch(self, *args: Any, **kwargs: Any) -> Any:
         """Tensors that hold no memory (of a transformation or of tracing), or that only their library may write."""
@@ -80,9 +80,9 @@ class Hooks:
         warnings.warn("\n" + message.rstrip(), ProgramWarning, stacklevel=4)
 
 
-def _asked(factory: OptionsFactory, program: Any, name: str, inputs: list) -> MappingOptions:
+def _asked(factory: OptionsFactory, text: str, name: str, inputs: list) -> MappingOptions:
     """What an options factory gives for one def and its tensors."""
-    made: Any = factory(program, name, *inputs)
+    made: Any = factory(text, name, *inputs)
     if not isinstance(made, (MappingOptions, str, dict)):
         raise _arguments.refuse(made, f"what options_factory gave for '{name}'", "a MappingOptions")
     return MappingOptions(made)
@@ -103,7 +103,7 @@ class Operator:
     strides compiles, later ones look up.
     """
 
-    def __init__(self, interface: _tc.Interface, options: MappingOptions | OptionsFactory | None = None, program: Any = None,
+    def __init__(self, interface: _tc.Interface, options: MappingOptions | OptionsFactory | None = None, text: str | None = None,
                  session: _tc.Session | None = None):
         self._interface = interface
         self._session = session or _environment.session()
@@ -113,7 +113,9 @@ class Operator:
         if fixed._changes and fixed._base != "default":
             # A named set differs between targets, so that changes to it wait for the target of a call.
             factory, fixed = (lambda *_, chosen=fixed: chosen), MappingOptions()
-        self._hooks = Hooks(self, program, factory)
+        # What factories see: of a def that was rewritten, the program that it came from.
+        self._text = interface.text if text is None else text
+        self._hooks = Hooks(self, self._text, factory)
         self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), self._hooks)
         self._call = self._operation
         self._traced: Any = None
@@ -146,7 +148,7 @@ class Operator:
             except ArgumentError:
                 self._batches[marks] = None
             else:
-                operator = Operator(_tc.describe(text)[0], self._options, self._hooks._program(), self._session)
+                operator = Operator(_tc.describe(text)[0], self._options, self._text, self._session)
                 self._batches[marks] = operator, results
         return self._batches[marks]
 
@@ -157,7 +159,7 @@ class Operator:
         """The options for a target, as the extension module reads them."""
         if self._options is None or isinstance(self._options, MappingOptions):
             return (self._options or MappingOptions())._request(target)
-        return _asked(self._options, self._hooks._program(), self.name, inputs)._request(target)
+        return _asked(self._options, self._text, self.name, inputs)._request(target)
 
     def compile(self, *args: Any, **kwargs: Any) -> Executor:
         """The executor that serves these arguments."""

@@ -119,6 +119,10 @@ def _make_empty_field(name: str, reason: str) -> Any:
 for _name in TunerConfig._FIELDS:
     setattr(TunerConfig, _name, _make_field(_name))
 for _name, _reason in {
+    "crossover_rate": "no search crosses candidates",
+    "mutation_rate": "the distance of new candidates follows from what was measured",
+    "logtostderr": "trials are in the result",
+    "stderrthreshold": "trials are in the result",
     "number_elites": "each round starts from the best candidates measured",
     "tuner_min_launch_total_threads": "candidates that leave the machine idle lose by their times",
 }.items():
@@ -221,8 +225,8 @@ def make_autotuned_options_factory(starting_options: Any = None, tuner_config: T
     are tuned by `autotune`."""
     _file(cache_filename, load_from_cache, store_to_cache)
 
-    def factory(program: Program, entry_point: str, *inputs: Any) -> MappingOptions:
-        return autotune(program.text, entry_point, *inputs, starting_options=starting_options, tuner_config=tuner_config,
+    def factory(tc: str, entry_point: str, *inputs: Any) -> MappingOptions:
+        return autotune(tc, entry_point, *inputs, starting_options=starting_options, tuner_config=tuner_config,
                         cache_filename=cache_filename, load_from_cache=load_from_cache, store_to_cache=store_to_cache)
 
     return factory
@@ -232,18 +236,19 @@ def make_load_from_cache_options_factory(filename: str | Path) -> OptionsFactory
     """For `define`: options from a JSON file: one set of options, an object with a set per def, or what MappingOptionsCache keeps."""
     if not isinstance(filename, (str, Path)):
         raise _arguments.refuse(filename, "filename", "a file's name")
-    try:
-        loaded = json.loads(Path(filename).read_text())
-    except json.JSONDecodeError as error:
-        raise ArgumentError(f"'{filename}' is no JSON: {error}") from None
-    if not isinstance(loaded, dict):
-        raise ArgumentError(f"'{filename}' holds neither a set of options nor an object with one per def")
 
-    def factory(program: Program, entry_point: str, *inputs: Any) -> MappingOptions:
+    def factory(tc: str, entry_point: str, *inputs: Any) -> MappingOptions:
+        # Read now: a search may have written it meanwhile.
+        try:
+            loaded = json.loads(Path(filename).read_text())
+        except (OSError, json.JSONDecodeError) as error:
+            raise ArgumentError(f"'{filename}' gives no options: {error}") from None
+        if not isinstance(loaded, dict):
+            raise ArgumentError(f"'{filename}' holds neither a set of options nor an object with one per def")
         if "version" in loaded:
             return MappingOptions(json.dumps(loaded))
         if isinstance(loaded.get("tuned"), list):
-            found = MappingOptionsCache(filename).load(program.text, entry_point, inputs)
+            found = MappingOptionsCache(filename).load(tc, entry_point, inputs)
             if not found:
                 raise ArgumentError(f"'{filename}' has no options for '{entry_point}' with tensors like these")
             return found[0]
@@ -262,6 +267,17 @@ def _file(cache_filename: Any, load: Any, store: Any) -> "MappingOptionsCache | 
             raise ArgumentError("load_from_cache and store_to_cache need a cache_filename")
         return None
     return MappingOptionsCache(cache_filename)
+
+
+class Tuner:
+    """A search in the manner of the published package: `Tuner(TEXT, "options.json").tune("matmul", (A, B), options, config)`."""
+
+    def __init__(self, tc: str, cache_filename: str | Path = ""):
+        self._text, self._file = _arguments.text(tc, "the program"), cache_filename
+
+    def tune(self, entry_point: str, inputs: tuple, starting_options: Any = None, tuner_config: TunerConfig | None = None) -> TunedOptions:
+        return autotune(self._text, entry_point, *inputs, starting_options=starting_options, tuner_config=tuner_config,
+                        cache_filename=self._file or None, store_to_cache=bool(self._file))
 
 
 class MappingOptionsCache:

@@ -71,7 +71,7 @@ CASES = {
     # gradients, comparisons
     "a forward function that is None": (lambda: tc.make_autograd(None, None), "forward is None .NoneType. where a function"),
     "a backward function that is a text": (lambda: tc.make_autograd(basics.matmul, "b"), "backward is 'b'"),
-    "a difference that is a text": (lambda: tc.assert_almost_equal("x", [A]), "diff is 'x'"),
+    "a difference that is a text": (lambda: tc.assert_almost_equal("x", [A]), "actual is 'x'"),
     "operations that are a text": (lambda: tc.assert_almost_equal(A, [A], operations="x"), "operations is 'x'"),
     "a precision that is a text": (lambda: tc.assert_almost_equal(A, [A], precision="x"), "precision is 'x'"),
     # the tuner
