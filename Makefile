@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build static wheel demo test bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint tidy clean
+.PHONY: all build static wheel demo test docs bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint tidy clean
 
 BUILD ?= build
 # What is compiled twice (the wheel links the objects of the build) or again (after a checkout) comes from a compiler cache.
@@ -77,6 +77,11 @@ fuzz: fuzz_programs
 
 fuzz-full: fuzz_programs
 	$(BUILD)/bin/fuzz_programs --seed $(FUZZ_SEED) --count 10000 --jobs $(JOBS) --coverage --goal 1 --keep $(FUZZ_FOUND)
+
+# The documentation as a site with search, in $(BUILD)/site; a warning is an error.
+docs: venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-docs.txt
+	$(PYTHON) -m sphinx -W --keep-going -q -b html docs $(BUILD)/site
 
 bench: build venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt

@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import sys
+from typing import Any
 
 from . import _environment, _tc
 from ._errors import Error
@@ -22,7 +23,7 @@ def _target(name: str) -> dict[str, str]:
         return {"missing": str(error)}
 
 
-def _information() -> dict:
+def _information() -> dict[str, Any]:
     return {
         "version": _tc.version(),
         "python": sys.version.split()[0],

@@ -9,7 +9,6 @@ from typing import Any
 from . import _arguments, _frameworks
 from ._errors import ArgumentError
 
-
 # Forward and backward functions by number: PyTorch's tracer finds them here where it cannot look into closures.
 _pairs: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 
@@ -37,12 +36,13 @@ def make_autograd(forward: Callable[..., Any], backward: Callable[..., Any]) -> 
     return differentiable
 
 
-def _by_input(floating: list[bool], made: tuple) -> tuple:
+def _by_input(floating: list[bool], made: tuple[Any, ...]) -> tuple[Any, ...]:
     """The gradient of each input: as given, or None for those that are no floating-point tensors."""
     if len(made) == len(floating):
         return tuple(made)
     if len(made) != sum(floating):
-        raise ArgumentError(f"the backward function gives {len(made)} gradients for {len(floating)} inputs, {sum(floating)} of them floating-point tensors")
+        counts = f"{len(floating)} inputs, {sum(floating)} of them floating-point tensors"
+        raise ArgumentError(f"the backward function gives {len(made)} gradients for {counts}")
     remaining = list(made)
     return tuple(remaining.pop(0) if is_floating else None for is_floating in floating)
 
@@ -53,7 +53,7 @@ def _make_jax(forward: Callable[..., Any], backward: Callable[..., Any]) -> Call
     return _jax.differentiable(forward, backward, _by_input)
 
 
-def _autocast_state(inputs: tuple) -> tuple[str, bool, Any]:
+def _autocast_state(inputs: tuple[Any, ...]) -> tuple[str, bool, Any]:
     """Device, whether autocast is on, and its type."""
     import torch
 
@@ -61,7 +61,7 @@ def _autocast_state(inputs: tuple) -> tuple[str, bool, Any]:
     return device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
 
 
-def _run_backward(backward: Callable[..., Any], arguments: list, autocast: tuple[str, bool, Any]) -> Any:
+def _run_backward(backward: Callable[..., Any], arguments: list[Any], autocast: tuple[str, bool, Any]) -> Any:
     """The backward pass under the autocast of the forward pass."""
     import torch
 
@@ -93,7 +93,7 @@ def _make_torch(forward: Callable[..., Any], backward: Callable[..., Any]) -> Ca
             return _pairs[number_of_pair][0](*inputs)
 
         @staticmethod
-        def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.save_for_backward(*(entry for entry in inputs if isinstance(entry, torch.Tensor)))
             ctx.numbers = tuple(None if isinstance(entry, torch.Tensor) else entry for entry in inputs)
             ctx.autocast = _autocast_state(inputs)
@@ -105,7 +105,7 @@ def _make_torch(forward: Callable[..., Any], backward: Callable[..., Any]) -> Ca
             inputs = [saved.pop(0) if number is None else number for number in ctx.numbers]
             made = _run_backward(_pairs[number_of_pair][1], [*inputs, *gradients], ctx.autocast)
             floating = [isinstance(entry, torch.Tensor) and entry.is_floating_point() for entry in inputs]
-            return _by_input(floating, made if isinstance(made, (tuple, list)) else (made,))
+            return _by_input(floating, tuple(made) if isinstance(made, (tuple, list)) else (made,))
 
     traced = getattr(forward, "_traced", None)
 

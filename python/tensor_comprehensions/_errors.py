@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ class OptionWarning(UserWarning):
     """An option of the published package has no meaning in this compiler."""
 
 
-def from_failure(kind: str, message: str, diagnostics: list[tuple], reproducer: str) -> Error:
+def from_failure(kind: str, message: str, diagnostics: list[tuple[Any, ...]], reproducer: str) -> Error:
     """The exception of a failure of the C++ interface."""
     if kind == "program":
-        found = tuple(Diagnostic(*entry[:7], tuple(entry[7]), entry[8].rstrip()) for entry in diagnostics)
+        found = tuple(Diagnostic(*(*entry[:7], tuple(entry[7]), entry[8].rstrip())) for entry in diagnostics)
         return CompileError("\n" + message.rstrip(), found)
     if kind == "argument":
         return ArgumentError(message)

@@ -84,7 +84,7 @@ class Executor:
     def outputs(self) -> tuple[TensorInfo, ...]:
         names = self._report["input_names"]
         return tuple(
-            TensorInfo(name, *meta[:3], in_place_of=names[place] if place >= 0 else None)
+            TensorInfo(name, meta[0], meta[1], meta[2], names[place] if place >= 0 else None)
             for (name, place, _), meta in zip(self._report["output_roles"], self._report["outputs"])
         )
 

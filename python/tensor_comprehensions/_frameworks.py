@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import Any, Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ._errors import ArgumentError
 
@@ -146,7 +146,7 @@ def _torch_capsule(tensor: Any) -> Any:
 
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         return None
-    return torch.utils.dlpack.to_dlpack(tensor.detach())
+    return torch.utils.dlpack.to_dlpack(tensor.detach())  # type: ignore[attr-defined]
 
 
 def current_stream(library: str, device: int) -> int:

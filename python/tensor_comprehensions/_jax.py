@@ -34,7 +34,7 @@ def _dtype(name: str, what: str) -> Any:
     return dtype
 
 
-def call_operator(operator: Any, args: tuple, kwargs: dict) -> Any:
+def call_operator(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call with arrays or tracers of JAX."""
     _install()
     interface = operator._interface
@@ -50,7 +50,7 @@ def call_operator(operator: Any, args: tuple, kwargs: dict) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def _bind(interface: Any, args: tuple, kwargs: dict) -> tuple[list, dict[str, Any]]:
+def _bind(interface: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The arrays, and the values of const parameters and sizes by name."""
     parameters = interface.parameters
     if len(args) > len(parameters):
@@ -77,7 +77,7 @@ def _bind(interface: Any, args: tuple, kwargs: dict) -> tuple[list, dict[str, An
     return arrays, values
 
 
-def _make_function(operator: Any, described: tuple, values: dict, arrays: list) -> Callable[..., tuple]:
+def _make_function(operator: Any, described: tuple[Any, ...], values: dict[str, Any], arrays: list[Any]) -> Callable[..., tuple[Any, ...]]:
     interface, operation = operator._interface, operator._operation
     for name, _, _, needs_initial, _ in interface.results:
         if needs_initial:
@@ -94,16 +94,16 @@ def _make_function(operator: Any, described: tuple, values: dict, arrays: list) 
     target = jax.ffi.ffi_call(_TARGET, structures, input_output_aliases=aliases)
 
     @jax.custom_batching.custom_vmap
-    def function(*operands: Any) -> tuple:
+    def function(*operands: Any) -> tuple[Any, ...]:
         return tuple(target(*operands, call=numpy.int64(number)))
 
     @function.def_vmap
-    def _(axis_size: int, in_batched: list, *operands: Any) -> tuple:
+    def batched_call(axis_size: int, in_batched: list[Any], *operands: Any) -> tuple[Any, ...]:
         marks = tuple(bool(mark) for mark in in_batched)
         batched = operator._batched(marks)
         if batched is None:
 
-            def one(row: Any) -> tuple:
+            def one(row: Any) -> tuple[Any, ...]:
                 return function(*(entry[row] if mark else entry for entry, mark in zip(operands, marks)))
 
             return jax.lax.map(one, jax.numpy.arange(axis_size)), (True,) * len(interface.results)
@@ -115,16 +115,16 @@ def _make_function(operator: Any, described: tuple, values: dict, arrays: list) 
     return jax.jit(function, inline=True)
 
 
-def _platform(arrays: list) -> str:
+def _platform(arrays: list[Any]) -> str:
     """Where a call will run: where its arrays lie, or JAX's default while a program is traced."""
     for array in arrays:
         if not isinstance(array, jax.core.Tracer):
             return next(iter(array.devices())).platform
-    device = jax.config.jax_default_device
+    device = getattr(jax.config, "jax_default_device", None)
     return jax.default_backend() if device is None else getattr(device, "platform", device)
 
 
-def _call_with_values(operator: Any, arrays: list, values: dict) -> tuple:
+def _call_with_values(operator: Any, arrays: list[Any], values: dict[str, Any]) -> tuple[Any, ...]:
     remaining = list(arrays)
     names = [(name, const) for name, _, const, _ in operator._interface.parameters]
     arguments = {name: values[name] if const else remaining.pop(0) for name, const in names}
@@ -133,17 +133,17 @@ def _call_with_values(operator: Any, arrays: list, values: dict) -> tuple:
     return made if isinstance(made, tuple) else (made,)
 
 
-def differentiable(forward: Callable[..., Any], backward: Callable[..., Any], by_input: Callable[..., tuple]) -> Callable[..., Any]:
+def differentiable(forward: Callable[..., Any], backward: Callable[..., Any], by_input: Callable[..., tuple[Any, ...]]) -> Callable[..., Any]:
     """`forward` as a function of arrays with the derivative that `backward` computes."""
 
     @jax.custom_vjp
     def function(*inputs: Any) -> Any:
         return forward(*inputs)
 
-    def run_forward(*inputs: Any) -> tuple:
+    def run_forward(*inputs: Any) -> tuple[Any, ...]:
         return forward(*inputs), inputs
 
-    def run_backward(inputs: tuple, gradients: Any) -> tuple:
+    def run_backward(inputs: tuple[Any, ...], gradients: Any) -> tuple[Any, ...]:
         made = backward(*inputs, *(gradients if isinstance(gradients, tuple) else (gradients,)))
         floating = [hasattr(entry, "dtype") and jax.numpy.issubdtype(entry.dtype, jax.numpy.floating) for entry in inputs]
         return by_input(floating, made if isinstance(made, (tuple, list)) else (made,))

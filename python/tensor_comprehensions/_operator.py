@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from . import _arguments, _environment, _frameworks, _tc
 from ._errors import ArgumentError, ProgramWarning
@@ -30,7 +31,7 @@ def _never() -> bool:
 
 
 # Every operator, for registrations that come after it.
-alive: "weakref.WeakSet[Operator]" = weakref.WeakSet()
+alive: weakref.WeakSet[Operator] = weakref.WeakSet()
 
 # Whether a call is being traced by a framework's compiler; PyTorch's own function once PyTorch is there.
 _tracing: Callable[[], bool] = _never
@@ -41,25 +42,30 @@ class Hooks:
 
     started = compiling
 
-    def __init__(self, operator: "Operator", text: str, factory: OptionsFactory | None):
+    def __init__(self, operator: Operator, text: str, factory: OptionsFactory | None):
         # The extension module's objects take no part in the collection of cycles.
         self._operator = weakref.ref(operator)
         self._text = text
         self.factory = None if factory is None else lambda name, inputs: self._made(factory, name, inputs)
 
-    def _made(self, factory: OptionsFactory, name: str, inputs: list) -> str:
+    def _made(self, factory: OptionsFactory, name: str, inputs: list[Any]) -> str:
         return _asked(factory, self._text, name, inputs)._request(_target_of(inputs))
+
+    def _called(self) -> Operator:
+        operator = self._operator()
+        assert operator is not None  # it is being called
+        return operator
 
     def dispatch(self, *args: Any, **kwargs: Any) -> Any:
         """Tensors that hold no memory (of a transformation or of tracing), or that only their library may write."""
-        arguments = (*args, *kwargs.values())
+        operator, arguments = self._called(), (*args, *kwargs.values())
         if _frameworks.has_jax(arguments):
             from . import _jax
 
-            return _jax.call_operator(self._operator(), args, kwargs)
+            return _jax.call_operator(operator, args, kwargs)
         if _frameworks.has_torch(arguments):
-            return self._operator()._trace(args, kwargs)
-        raise ArgumentError(f"'{self._operator().name}': these tensors are immutable or hold no memory")
+            return operator._trace(args, kwargs)
+        raise ArgumentError(f"'{operator.name}': these tensors are immutable or hold no memory")
 
     def cast(self, *args: Any, **kwargs: Any) -> Any:
         """The result of a call whose floating-point tensors have other types than declared, where autocast is on; else None."""
@@ -67,7 +73,7 @@ class Hooks:
             return None
         from . import _torch
 
-        operator = self._operator()
+        operator = self._called()
         arguments = _torch.bind(operator._traced, args, kwargs) if operator._traced is not None else []
         casted = _torch.autocast_arguments(operator._traced, arguments) if arguments else None
         if casted is None:
@@ -80,7 +86,7 @@ class Hooks:
         warnings.warn("\n" + message.rstrip(), ProgramWarning, stacklevel=4)
 
 
-def _asked(factory: OptionsFactory, text: str, name: str, inputs: list) -> MappingOptions:
+def _asked(factory: OptionsFactory, text: str, name: str, inputs: list[Any]) -> MappingOptions:
     """What an options factory gives for one def and its tensors."""
     made: Any = factory(text, name, *inputs)
     if not isinstance(made, (MappingOptions, str, dict)):
@@ -88,7 +94,7 @@ def _asked(factory: OptionsFactory, text: str, name: str, inputs: list) -> Mappi
     return MappingOptions(made)
 
 
-def _target_of(inputs: list) -> str:
+def _target_of(inputs: list[Any]) -> str:
     for tensor in inputs:
         if hasattr(tensor, "__dlpack_device__"):
             return "cuda" if tensor.__dlpack_device__()[0] == 2 else "cpu"
@@ -119,8 +125,8 @@ class Operator:
         self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), self._hooks)
         self._call = self._operation
         self._traced: Any = None
-        self._jax_functions: dict[tuple, Any] = {}
-        self._batches: dict[tuple[bool, ...], Any] = {}
+        self._jax_functions: dict[tuple[Any, ...], Any] = {}
+        self._batches: dict[tuple[bool, ...], tuple[Operator, tuple[bool, ...]] | None] = {}
         self.__name__ = interface.name
         self.__doc__ = interface.text
         if _frameworks.loaded("torch"):
@@ -135,12 +141,12 @@ class Operator:
             return self._trace(args, kwargs)
         return self._call(*args, **kwargs)
 
-    def _trace(self, args: tuple, kwargs: dict) -> Any:
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from . import _torch
 
         return _torch.call_operator(self, args, kwargs)
 
-    def _batched(self, marks: tuple[bool, ...]) -> "tuple[Operator, tuple[bool, ...]] | None":
+    def _batched(self, marks: tuple[bool, ...]) -> tuple[Operator, tuple[bool, ...]] | None:
         """This def with a batch index in front of the marked tensors, and which results have it; None if it cannot be rewritten."""
         if marks not in self._batches:
             try:
@@ -152,10 +158,10 @@ class Operator:
                 self._batches[marks] = operator, results
         return self._batches[marks]
 
-    def _target(self, arguments: tuple) -> str:
+    def _target(self, arguments: tuple[Any, ...]) -> str:
         return _target_of(list(arguments))
 
-    def _options_text(self, target: str, inputs: list) -> str:
+    def _options_text(self, target: str, inputs: list[Any]) -> str:
         """The options for a target, as the extension module reads them."""
         if self._options is None or isinstance(self._options, MappingOptions):
             return (self._options or MappingOptions())._request(target)

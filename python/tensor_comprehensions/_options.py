@@ -24,11 +24,12 @@ class MappingOptions:
     docs/options.md is a setter; `options["tile"]` reads one, `to_dict()` all of them.
     """
 
-    def __init__(self, base: "str | dict[str, Any] | MappingOptions" = "default"):
+    def __init__(self, base: str | dict[str, Any] | MappingOptions = "default"):
+        self._base: str = "default"
+        self._changes: dict[str, Any] = {}
         if isinstance(base, MappingOptions):
             self._base, self._changes = base._base, dict(base._changes)
         elif isinstance(base, dict):
-            self._base, self._changes = "default", {}
             for name, value in base.items():
                 if name != "version":
                     self.set(name, value)
@@ -36,12 +37,12 @@ class MappingOptions:
             raise _arguments.refuse(base, "MappingOptions(base)", "a name, JSON, a dictionary or a MappingOptions")
         elif base.lstrip().startswith("{"):
             complete = json.loads(_tc.complete_options(base, "cpu"))
-            self._base, self._changes = "default", {name: complete[name] for name in _NAMES}
+            self._changes = {name: complete[name] for name in _NAMES}
         else:
             _tc.complete_options(base, "cpu")
-            self._base, self._changes = base, {}
+            self._base = base
 
-    def set(self, name: str, value: Any) -> "MappingOptions":
+    def set(self, name: str, value: Any) -> MappingOptions:
         """Sets one option of docs/options.md by name."""
         if name not in _NAMES:
             raise ArgumentError(f"there is no option '{name}'; options are {', '.join(_NAMES)}")
@@ -98,35 +99,35 @@ class MappingOptions:
 
     # ---- setters of the published package ----
 
-    def mapToThreads(self, *threads: Any) -> "MappingOptions":  # noqa: N802
+    def mapToThreads(self, *threads: Any) -> MappingOptions:  # noqa: N802
         """Threads of a block along each dimension; their product counts here."""
         return self.set("threads", math.prod(_flat(threads)))
 
-    def mapToBlocks(self, *blocks: Any) -> "MappingOptions":  # noqa: N802
+    def mapToBlocks(self, *blocks: Any) -> MappingOptions:  # noqa: N802
         """Blocks along each dimension; their product is the number of parallel tasks aimed at."""
         return self.set("tasks", math.prod(_flat(blocks)))
 
-    def useSharedMemory(self, use: bool) -> "MappingOptions":  # noqa: N802
+    def useSharedMemory(self, use: bool) -> MappingOptions:  # noqa: N802
         return self.set("stage", _arguments.flag(use, "use"))
 
-    def maxSharedMemory(self, size: int) -> "MappingOptions":  # noqa: N802
+    def maxSharedMemory(self, size: int) -> MappingOptions:  # noqa: N802
         return self.set("local_bytes", _arguments.whole(size, "size"))
 
-    def scheduleFusionStrategy(self, strategy: str) -> "MappingOptions":  # noqa: N802
+    def scheduleFusionStrategy(self, strategy: str) -> MappingOptions:  # noqa: N802
         """Max, Preserve3Coincident or Min."""
         known = {"Max": "max", "Preserve3Coincident": "preserve3", "Min": "min"}
         if _arguments.text(strategy, "strategy") not in known:
             raise ArgumentError(f"there is no fusion strategy '{strategy}'; strategies are {', '.join(known)}")
         return self.set("fusion", known[strategy])
 
-    def outerScheduleFusionStrategy(self, strategy: str) -> "MappingOptions":  # noqa: N802
+    def outerScheduleFusionStrategy(self, strategy: str) -> MappingOptions:  # noqa: N802
         return self.scheduleFusionStrategy(strategy)
 
     def serialize(self) -> bytes:
         return self.to_json().encode()
 
 
-def _flat(values: tuple) -> list[int]:
+def _flat(values: tuple[Any, ...]) -> list[int]:
     if len(values) == 1 and isinstance(values[0], Iterable):
         values = tuple(values[0])
     return [_arguments.whole(value, "a size") for value in values]

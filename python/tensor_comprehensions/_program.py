@@ -78,7 +78,6 @@ def op(tc: str, options: MappingOptions | OptionsFactory | None = None) -> Opera
     if len(program) != 1:
         raise ArgumentError(f"op() takes a text with one def, this one has {len(program)}; use define()")
     operator = next(iter(program))
-    operator._program = program
     return operator
 
 
@@ -97,7 +96,7 @@ def entry(program: Program, name: Any) -> Operator:
     """The def of a program by name, or an error that lists them."""
     if _arguments.text(name, "entry_point") not in program._operators:
         raise ArgumentError(f"the program has no def '{name}'; it has: {', '.join(program._operators) or 'none'}")
-    return program[name]
+    return program._operators[name]
 
 
 class CompilationCache:
@@ -128,7 +127,7 @@ class CompilationCache:
             options, arguments = MappingOptions(arguments[0]), arguments[1:]
         return entry(Program(tc, options, self._session), entry_point).compile(*arguments, **keywords)
 
-    def _compile(self, entry_point: str, inputs: tuple, options: MappingOptions | str = "default") -> Executor:
+    def _compile(self, entry_point: str, inputs: tuple[Any, ...], options: MappingOptions | str = "default") -> Executor:
         operator = entry(Program(self._of_text().text, MappingOptions(options), self._session), entry_point)
         made = self._executors[self._key(entry_point, inputs)] = operator.compile(*inputs)
         return made
@@ -138,25 +137,25 @@ class CompilationCache:
             raise ArgumentError("this cache was not made of a program's text; use compile()")
         return self._program
 
-    def _key(self, entry_point: str, inputs: tuple) -> str:
+    def _key(self, entry_point: str, inputs: tuple[Any, ...]) -> str:
         return f"{entry_point} {entry(self._of_text(), entry_point)._operation.call_key(tuple(inputs), {})}"
 
-    def is_compiled(self, entry_point: str, inputs: tuple) -> bool:
+    def is_compiled(self, entry_point: str, inputs: tuple[Any, ...]) -> bool:
         """Whether `compile` was called for tensors like these."""
         return self._key(entry_point, inputs) in self._executors
 
-    def alloc_outputs(self, entry_point: str, inputs: tuple) -> tuple:
+    def alloc_outputs(self, entry_point: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Fresh tensors for the outputs, with the values that a run gives."""
         made = self.run(entry_point, inputs)
         return made if isinstance(made, tuple) else (made,)
 
-    def run(self, entry_point: str, inputs: tuple, outputs: tuple = ()) -> Any:
+    def run(self, entry_point: str, inputs: tuple[Any, ...], outputs: tuple[Any, ...] = ()) -> Any:
         return self._run(entry_point, inputs, outputs)
 
-    def unchecked_run(self, entry_point: str, inputs: tuple, outputs: tuple = ()) -> Any:
+    def unchecked_run(self, entry_point: str, inputs: tuple[Any, ...], outputs: tuple[Any, ...] = ()) -> Any:
         return self._run(entry_point, inputs, outputs, unchecked=True)
 
-    def _run(self, entry_point: str, inputs: tuple, outputs: tuple, **keywords: Any) -> Any:
+    def _run(self, entry_point: str, inputs: tuple[Any, ...], outputs: tuple[Any, ...], **keywords: Any) -> Any:
         executor = self._executors.get(self._key(entry_point, inputs))
         if executor is None:
             raise ArgumentError(f"'{entry_point}' was not compiled for tensors like these")

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from . import _arguments, _operator, _tc
+from . import _arguments, _operator
 from ._errors import ArgumentError
 
 _NAMESPACE = "tensor_comprehensions"
@@ -42,7 +42,7 @@ def install() -> None:
 class Traced:
     """A def as a custom operator: tensors and const values in, fresh outputs out; what is updated in place is declared as mutated."""
 
-    def __init__(self, operator: "_operator.Operator"):
+    def __init__(self, operator: _operator.Operator):
         interface = operator._interface
         # PyTorch keeps an operator for as long as the process lives, and with it what its functions refer to.
         self.operator = operator
@@ -81,7 +81,7 @@ class Traced:
         returned = ", ".join("Tensor" for _ in self.fresh)
         return f"({', '.join(arguments)}) -> {returned if len(self.fresh) == 1 else f'({returned})'}"
 
-    def _split(self, flat: tuple) -> tuple[tuple, dict[str, int]]:
+    def _split(self, flat: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, int]]:
         count = len(self.parameters)
         return flat[:count], {size: value for size, value in zip(self.sizes, flat[count:]) if value is not None}
 
@@ -108,7 +108,7 @@ class Traced:
         return self._pick_fresh([torch.empty(shape, dtype=_DTYPES[kind], device=device) for kind, shape in shapes])
 
 
-    def _vmap(self, info: Any, in_dims: tuple, *flat: Any) -> Any:
+    def _vmap(self, info: Any, in_dims: tuple[Any, ...], *flat: Any) -> Any:
         """The def with a batch index, or one element after the other where a def cannot be rewritten."""
         flat = tuple(entry if dim is None else entry.movedim(dim, 0) for entry, dim in zip(flat, in_dims))
         marks = tuple(in_dims[i] is not None for i in self.tensor_positions)
@@ -132,11 +132,11 @@ def _type_name(dtype: torch.dtype) -> str:
     return _TYPE_NAMES[dtype]
 
 
-def register(operator: "_operator.Operator") -> None:
+def register(operator: _operator.Operator) -> None:
     operator._traced = Traced(operator)
 
 
-def call_operator(operator: "_operator.Operator", args: tuple, kwargs: dict) -> Any:
+def call_operator(operator: _operator.Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call through the custom operator; Dynamo traces this function."""
     traced = operator._traced
     outputs = kwargs.get("outputs")
@@ -162,7 +162,7 @@ def call_operator(operator: "_operator.Operator", args: tuple, kwargs: dict) -> 
     return _assemble(traced, flat, fresh, outputs)
 
 
-def bind(traced: Traced, args: tuple, kwargs: dict) -> list:
+def bind(traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     names = [name for name, _, _, _ in traced.parameters]
     if len(args) > len(names):
         raise ArgumentError(f"'{traced.name}' takes {len(names)} arguments, {len(args)} were given")
@@ -174,7 +174,7 @@ def bind(traced: Traced, args: tuple, kwargs: dict) -> list:
     return arguments
 
 
-def autocast_arguments(traced: Traced, arguments: list, always: bool = False) -> list | None:
+def autocast_arguments(traced: Traced, arguments: list[Any], always: bool = False) -> list[Any] | None:
     """Under autocast, or `always`: floating-point tensors as the def declares them. None where autocast is off or nothing is to be cast.
 
     Tensors that the def updates stay as they are, and so does float64, which autocast never touches.
@@ -192,7 +192,7 @@ def autocast_arguments(traced: Traced, arguments: list, always: bool = False) ->
     return casted if any(new is not old for new, old in zip(casted, arguments)) else None
 
 
-def _assemble(traced: Traced, flat: list, fresh: list, outputs: Any) -> Any:
+def _assemble(traced: Traced, flat: list[Any], fresh: list[Any], outputs: Any) -> Any:
     given = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs] * len(traced.results)
     results = []
     for position, (name, _, place, needs_initial, _) in enumerate(traced.results):

@@ -58,7 +58,7 @@ class TunerConfig:
                 raise ArgumentError(f"TunerConfig has no field '{name}'; fields are {', '.join(self._FIELDS)}")
             self._change(name, value)
 
-    def _change(self, name: str, value: Any) -> "TunerConfig":
+    def _change(self, name: str, value: Any) -> TunerConfig:
         what = f"TunerConfig.{name}"
         if name in ("seconds", "compile_limit", "run_limit"):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
@@ -86,7 +86,7 @@ class TunerConfig:
 
     def _settings(self) -> dict[str, Any]:
         given = self._set
-        made = {name: given[name] for name in ("search", "seed", "devices", "fixed", "compile_limit", "run_limit") if name in given}
+        made: dict[str, Any] = {name: given[name] for name in ("search", "seed", "devices", "fixed", "compile_limit", "run_limit") if name in given}
         made["jobs"] = given.get("threads", 0)
         made["trials"] = given.get("trials", 0)
         if not made["trials"] and ("generations" in given or "pop_size" in given):
@@ -168,7 +168,7 @@ def _starting(options: Any, target: str) -> str:
     return (options if isinstance(options, MappingOptions) else MappingOptions(options or "default"))._request(target)
 
 
-def tune(operator: Operator, arguments: tuple, keywords: dict[str, Any], starting_options: Any, config: TunerConfig | None) -> TunedOptions:
+def tune(operator: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any], starting_options: Any, config: TunerConfig | None) -> TunedOptions:
     """A search for the arguments of one call."""
     if config is not None and not isinstance(config, TunerConfig):
         raise _arguments.refuse(config, "tuner_config", "a TunerConfig")
@@ -259,7 +259,7 @@ def make_load_from_cache_options_factory(filename: str | Path) -> OptionsFactory
     return factory
 
 
-def _file(cache_filename: Any, load: Any, store: Any) -> "MappingOptionsCache | None":
+def _file(cache_filename: Any, load: Any, store: Any) -> MappingOptionsCache | None:
     _arguments.flag(load, "load_from_cache")
     _arguments.flag(store, "store_to_cache")
     if cache_filename is None:
@@ -275,7 +275,7 @@ class Tuner:
     def __init__(self, tc: str, cache_filename: str | Path = ""):
         self._text, self._file = _arguments.text(tc, "the program"), cache_filename
 
-    def tune(self, entry_point: str, inputs: tuple, starting_options: Any = None, tuner_config: TunerConfig | None = None) -> TunedOptions:
+    def tune(self, entry_point: str, inputs: tuple[Any, ...], starting_options: Any = None, tuner_config: TunerConfig | None = None) -> TunedOptions:
         return autotune(self._text, entry_point, *inputs, starting_options=starting_options, tuner_config=tuner_config,
                         cache_filename=self._file or None, store_to_cache=bool(self._file))
 
@@ -294,7 +294,7 @@ class MappingOptionsCache:
             raise _arguments.refuse(num_candidates, "num_candidates", "a number above 0")
         tensors = tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
         key = _key(tc, entry(Program(tc), entry_point), tensors, keywords)
-        found = next((item["candidates"] for item in self._entries() if item["call"] == key), [])
+        found: list[dict[str, Any]] = next((item["candidates"] for item in self._entries() if item["call"] == key), [])
         return [MappingOptions(candidate["options"]) for candidate in found[:num_candidates]]
 
     def _entries(self) -> list[dict[str, Any]]:
@@ -318,8 +318,9 @@ class MappingOptionsCache:
         temporary.replace(self._path)
 
 
-def _key(tc: str, operator: Operator, inputs: tuple, keywords: dict[str, Any]) -> dict[str, Any]:
+def _key(tc: str, operator: Operator, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
     """A call as a file names it. Layout of the text does not matter."""
     identity = hashlib.sha256(" ".join(tc.split()).encode()).hexdigest()[:16]
     # As JSON gives it back.
-    return json.loads(json.dumps({"program": identity, "def": operator.name, **operator._operation.call_key(inputs, keywords)}))
+    key: dict[str, Any] = json.loads(json.dumps({"program": identity, "def": operator.name, **operator._operation.call_key(inputs, keywords)}))
+    return key

@@ -5,9 +5,9 @@ import jax
 import numpy as np
 import pytest
 import torch
-from programs import BASICS, MATMUL
 
 import tensor_comprehensions as tc
+from programs import BASICS, MATMUL
 
 A = np.ones((4, 4), np.float32)
 X = np.ones(12, np.float32)

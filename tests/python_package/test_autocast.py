@@ -3,9 +3,9 @@
 
 import pytest
 import torch
-from programs import BASICS
 
 import tensor_comprehensions as tc
+from programs import BASICS
 
 HALVES = """
 def product(bfloat16(M,K) A, bfloat16(K,N) B) -> (float(M,N) C) { C(m,n) +=! float(A(m,r_k)) * float(B(r_k,n)) }

@@ -3,9 +3,9 @@
 
 import pytest
 import torch
-from programs import BASICS
 
 import tensor_comprehensions as tc
+from programs import BASICS
 from tensor_comprehensions import _tc
 
 BATCHES = """

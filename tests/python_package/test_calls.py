@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from programs import BASICS, MATMUL
 
 import tensor_comprehensions as tc
+from programs import BASICS, MATMUL
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from programs import BASICS
 from test_batches import BATCHES
 
 import tensor_comprehensions as tc
+from programs import BASICS
 
 
 @pytest.fixture(scope="module")

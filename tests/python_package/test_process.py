@@ -9,9 +9,9 @@ import threading
 
 import numpy as np
 import torch
-from programs import MATMUL
 
 import tensor_comprehensions as tc
+from programs import MATMUL
 
 
 def run(code, **environment):

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 import torch
-from programs import BASICS, MATMUL
 
 import tensor_comprehensions as tc
+from programs import BASICS, MATMUL
 
 A, B = np.ones((5, 7), np.float32), np.ones((7, 3), np.float32)
 

@@ -123,10 +123,10 @@ def test_a_builtin_function():
 
 
 def test_sizes_in_the_text():
-    text = """
+    text = f"""
 def average(float(B, C, H, W) X) -> (Y) {{
-  Y(b, c, h, w) +=! X(b, c, h * {step} + r_p, w * {step} + r_q) / ({size} * {size}) where r_p in 0:{size}, r_q in 0:{size}
-}}""".format(step=1, size=2)
+  Y(b, c, h, w) +=! X(b, c, h * {1} + r_p, w * {1} + r_q) / ({2} * {2}) where r_p in 0:{2}, r_q in 0:{2}
+}}"""
     x = torch.randn(2, 3, 10, 10)
     torch.testing.assert_close(tc.define(text).average(x), torch.nn.functional.avg_pool2d(x, 2, stride=1))
 

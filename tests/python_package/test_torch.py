@@ -3,9 +3,9 @@
 
 import pytest
 import torch
-from programs import BASICS, MATMUL
 
 import tensor_comprehensions as tc
+from programs import BASICS, MATMUL
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from programs import BASICS, MATMUL
 
 import tensor_comprehensions as tc
+from programs import BASICS, MATMUL
 from tensor_comprehensions import _environment, _progress
 
 FEW = tc.TunerConfig(trials=3, threads=1)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from python_checks.base import CASES, arrays, close, expect, floats, gpu_only, message_of, program, wanted
 
 import tensor_comprehensions as tc
+from python_checks.base import CASES, arrays, close, expect, floats, gpu_only, message_of, program, wanted
 
 SPIN = r"""
 extern "C" __global__ void spin(long long cycles) {

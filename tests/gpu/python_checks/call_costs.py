@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 import torch
-from python_checks.base import close
 
 import tensor_comprehensions as tc
+from python_checks.base import close
 
 TEXT = """
 def copy(float(M,N) A) -> (C) { C(m,n) = A(m,n) }

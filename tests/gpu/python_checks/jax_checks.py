@@ -8,9 +8,9 @@ import threading
 import jax
 import jax.numpy as jnp
 import numpy as np
-from python_checks.base import CASES, arrays, close, expect, floats, message_of, program, softmax, wanted
 
 import tensor_comprehensions as tc
+from python_checks.base import CASES, arrays, close, expect, floats, message_of, program, softmax, wanted
 
 
 class Session:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
-from python_checks import array_checks, jax_checks, torch_checks
-from python_checks.base import CASES, arrays, close, floats, gpu_only, message_of, wanted
 
 import tensor_comprehensions as tc
+from python_checks import array_checks, jax_checks, torch_checks
+from python_checks.base import CASES, arrays, close, floats, gpu_only, message_of, wanted
 
 
 class Session:

@@ -7,9 +7,9 @@ import threading
 
 import numpy as np
 import torch
-from python_checks.base import CASES, arrays, close, expect, floats, gpu_only, message_of, program, wanted
 
 import tensor_comprehensions as tc
+from python_checks.base import CASES, arrays, close, expect, floats, gpu_only, message_of, program, wanted
 
 SLEEP_CYCLES = 400_000_000  # a fifth of a second: far more than the host needs to enqueue a call
 THREADS = 6

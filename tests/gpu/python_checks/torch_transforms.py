@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import torch
-from python_checks.base import close, expect, floats, gpu_only, softmax
-from python_checks.torch_checks import Session, host
 
 import tensor_comprehensions as tc
+from python_checks.base import close, expect, floats, gpu_only, softmax
+from python_checks.torch_checks import Session, host
 
 __all__ = ["Session"]
 
