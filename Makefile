@@ -36,11 +36,14 @@ static: setup
 	cmake --preset static
 	cmake --build --preset static -j $(JOBS) --target tensorc tc
 
-# The Python package as one self-contained wheel in $(BUILD)/dist, installed into the virtual environment. A compiler cache,
-# which has the objects of the other build, needs the same name of the compiler.
+# The Python package as one self-contained wheel in $(BUILD)/dist, installed into the virtual environment. auditwheel checks that
+# it needs nothing but glibc and names the oldest one that serves. A compiler cache, which has the objects of the other build,
+# needs the same name of the compiler.
 wheel: setup venv
-	CC=cc CXX=c++ $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w $(BUILD)/dist \
+	rm -rf $(BUILD)/dist $(BUILD)/wheelhouse
+	CC=cc CXX=c++ $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w $(BUILD)/wheelhouse \
 	  -C build-dir=build-wheel .
+	PATH="$(CURDIR)/.venv/bin:$$PATH" auditwheel repair -w $(BUILD)/dist $(BUILD)/wheelhouse/*.whl
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(BUILD)/dist/*.whl
 
 demo: build venv

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package in processes: the command, threads, forks, loader workers, the environment."""
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import threading
 
 import numpy as np
+import pytest
 import torch
 
 import tensor_comprehensions as tc
@@ -23,6 +25,14 @@ def test_info():
     assert text.startswith(f"tensor_comprehensions {tc.__version__} ") and "target cpu: " in text and "cache: " in text
     found = json.loads(subprocess.run([sys.executable, "-m", "tensor_comprehensions", "info", "--json"], capture_output=True, text=True, check=True).stdout)
     assert {"version", "targets", "libraries", "cache"} <= set(found) and {"numpy", "torch", "jax"} <= set(found["libraries"])
+
+
+def test_the_wheel_names_the_glibc_that_it_needs():
+    try:
+        wheel = importlib.metadata.distribution("tensor_comprehensions").read_text("WHEEL")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the package is not installed from a wheel")
+    assert "-manylinux_2_" in wheel and "-linux_" not in wheel
 
 
 def test_the_package_needs_numpy_only():

@@ -3,6 +3,7 @@
 
 import json
 import re
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 
 import tensor_comprehensions as tc
 from programs import BASICS, MATMUL
+from tensor_comprehensions import _progress
 
 A, B = np.ones((5, 7), np.float32), np.ones((7, 3), np.float32)
 
@@ -54,6 +56,19 @@ def test_an_executor_tells_what_it_is():
     assert "+=!" in page and page.count("<details>") == 4 and "domain:" in page
     with pytest.raises(tc.ArgumentError, match="unknown stage 'nonsense'"):
         executor.stage("nonsense")
+
+
+def test_a_sign_of_life_of_long_compilations(monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "_is_seen", lambda: True)
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    sign, shown, end = _progress.compiling("matmul", "cpu"), "", time.monotonic() + 60
+    while "compiling matmul for cpu" not in shown and time.monotonic() < end:
+        shown += capsys.readouterr().err
+        time.sleep(0.01)
+    sign.finished()
+    assert "compiling matmul for cpu" in shown
+    monkeypatch.setattr(_progress, "_is_seen", lambda: False)
+    _progress.compiling("matmul", "cpu").finished()
 
 
 def test_an_executor_runs_on_what_it_was_compiled_for_only():

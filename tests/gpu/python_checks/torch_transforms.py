@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 
 import tensor_comprehensions as tc
-from python_checks.base import close, expect, floats, gpu_only, softmax
+from python_checks.base import TEXT, close, expect, floats, gpu_only, message_of, softmax
 from python_checks.torch_checks import Session, host
 
 __all__ = ["Session"]
@@ -103,6 +103,38 @@ def backward(double(M,K) A, double(K,N) B, double(M,N) dC) -> (dA, dB) {
     expect(torch.autograd.gradcheck(tc.make_autograd(program.matmul, program.backward), (a, b)), "gradcheck")
 
 
+def check_autocast(session):
+    """Tensors that autocast made are cast to the types that a def declares; gradients have the types of their inputs."""
+    matmul = tc.make_autograd(session.program.matmul, session.program.matmul_backward)
+    a, b = pair(session)
+    with torch.autocast(session.device.type, torch.bfloat16):
+        half = a @ torch.eye(a.shape[1], device=session.device)
+        made = session.program.matmul(half, b)
+    expect(half.dtype == torch.bfloat16 and made.dtype == torch.float32, f"{half.dtype} gives {made.dtype}")
+    close(host(made), host(half) @ host(b), "under autocast")
+    half, b = half.detach().requires_grad_(), b.requires_grad_()
+    with torch.autocast(session.device.type, torch.bfloat16):
+        loss = matmul(half, b).sin().sum()
+    loss.backward()
+    expect(half.grad.dtype == torch.bfloat16 and b.grad.dtype == torch.float32, "types of gradients")
+    expected = gradients(lambda a, b: (a @ b).sin().sum(), half.double(), b.double())
+    close(host(half.grad), host(expected[0]), "a gradient in bfloat16", relative=1e-2)
+    close(host(b.grad), host(expected[1]), "a gradient in float32")
+    message_of(lambda: session.program.matmul(half, b), tc.ArgumentError, "bfloat16 where float32")
+
+
+def check_tuning(session):
+    """A short search in worker processes, and the kernel that it leaves."""
+    a, b = pair(session, 96, 80, 64)
+    found = tc.autotune(TEXT, "matmul", a, b, tuner_config=tc.TunerConfig(trials=6, threads=2, seconds=40))
+    outcomes = [trial.outcome for trial in found.trials]
+    expect(found.best_us > 0 and not set(outcomes) & {"wrong", "crashed", "hung"}, f"outcomes {outcomes}")
+    close(host(tc.define(TEXT, found).matmul(a, b)), host(a) @ host(b), "with tuned options")
+    known = tc.tuned_options(TEXT, "matmul", a, b)
+    expect(known.source == "exact", known.note)
+    return f"{found.best_us:.2f} us, {found.default_us:.2f} us by default, {found.verification}, {outcomes}"
+
+
 def check_training(session):
     """A linear model trained by comprehensions follows the one in float64."""
     matmul = tc.make_autograd(session.program.matmul, session.program.matmul_backward)
@@ -122,5 +154,6 @@ def check_training(session):
 
 
 CHECKS = [
-    check_opcheck, check_vmap, check_autograd, check_gradients_by_differences, check_training, check_compile, check_compile_with_graphs,
+    check_opcheck, check_vmap, check_autograd, check_gradients_by_differences, check_autocast, check_training, check_tuning,
+    check_compile, check_compile_with_graphs,
 ]
