@@ -109,7 +109,7 @@ Value Environment::evaluate(const ExprPtr& expr) const {
           s = convert(n.to, n.operand->type.elem, s);
       },
       [&](const Load& n) {
-        std::vector<Value> indices;
+        boost::container::static_vector<Value, 8> indices;
         for (const auto& index : n.indices)
           indices.push_back(splat(evaluate(index), lanes));
         const Value mask = n.mask ? splat(evaluate(n.mask), lanes) : Value(lanes, {0, 1});
@@ -119,7 +119,7 @@ Value Environment::evaluate(const ExprPtr& expr) const {
             out[l] = other[l];
             continue;
           }
-          std::vector<std::int64_t> at;
+          Index at;
           for (const auto& index : indices)
             at.push_back(index[l].i);
           out[l] = memory->at(n.buffer->id).read(at);

@@ -5,7 +5,7 @@
 
 namespace tc::test {
 
-using Value = std::vector<Scalar>;  ///< one per lane
+using Value = boost::container::static_vector<Scalar, 64>;  ///< one per lane, not on the heap
 
 struct Environment {
   Memory* memory = nullptr;

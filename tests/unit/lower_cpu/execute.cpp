@@ -17,7 +17,7 @@ using kernel::BinaryOp;
 // ---- tile programs ----
 
 struct Key {
-  std::vector<std::int64_t> index;
+  Index index;
   bool operator<(const Key& other) const { return index < other.index; }
 };
 
@@ -66,7 +66,7 @@ public:
     }
     const auto& loop = kernel_.grid[level];
     for (std::int64_t v = loop.begin; v < loop.end; v += loop.step) {
-      env_.vars[loop.var.id] = {{0, v}};
+      env_.vars[loop.var.id] = Value{Scalar{0, v}};
       grid(level + 1);
     }
   }
@@ -79,7 +79,7 @@ private:
                      [&](const std::shared_ptr<const tile::Loop>& loop) {
                        const std::int64_t end = env_.integer(loop->end);
                        for (std::int64_t v = env_.integer(loop->begin); v < end; v += loop->step) {
-                         env_.vars[loop->var.id] = {{0, v}};
+                         env_.vars[loop->var.id] = Value{Scalar{0, v}};
                          list(loop->body);
                        }
                      },
@@ -102,7 +102,7 @@ private:
     const std::int64_t begin = env_.integer(dim.begin);
     check(end - begin <= dim.max_extent, "an extent keeps within max_extent");
     for (std::int64_t v = begin; v < end; ++v) {
-      env_.vars[dim.var.id] = {{0, v}};
+      env_.vars[dim.var.id] = Value{Scalar{0, v}};
       box(op, d + 1, kept_only, f);
     }
   }
@@ -186,7 +186,7 @@ public:
   void grid(std::size_t level) {
     if (level == kernel_.grid.size()) return run(kernel_.body);
     for (std::int64_t v = 0; v < kernel_.grid[level].extent; ++v) {
-      env_.vars[kernel_.grid[level].var.id] = {{0, v}};
+      env_.vars[kernel_.grid[level].var.id] = Value{Scalar{0, v}};
       grid(level + 1);
     }
   }
@@ -202,7 +202,7 @@ private:
                    [&](const kernel::For& n) {
                      const std::int64_t hi = env_.integer(n.hi);
                      for (std::int64_t v = env_.integer(n.lo); v < hi; v += n.step) {
-                       env_.vars[n.var.id] = {{0, v}};
+                       env_.vars[n.var.id] = Value{Scalar{0, v}};
                        run(n.body);
                      }
                    },
@@ -235,12 +235,12 @@ private:
     const Value value = env_.evaluate(n.value);
     const Value mask = n.mask ? env_.evaluate(n.mask) : Value(value.size(), {0, 1});
     check(mask.size() == value.size(), "a mask has the lanes of the value");
-    std::vector<Value> indices;
+    boost::container::static_vector<Value, 8> indices;
     for (const auto& index : n.indices)
       indices.push_back(env_.evaluate(index));
     for (std::size_t l = 0; l < value.size(); ++l) {
       if (!mask[l].i) continue;
-      std::vector<std::int64_t> at;
+      Index at;
       for (const auto& index : indices)
         at.push_back(index.size() == 1 ? index[0].i : index.at(l).i);
       env_.memory->at(n.buffer->id).write(at, value[l]);

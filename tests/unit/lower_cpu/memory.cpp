@@ -23,7 +23,7 @@ void put(unsigned char* at, T value) {
 }
 
 void for_each_index(const std::vector<std::int64_t>& extents, auto f) {
-  std::vector<std::int64_t> index(extents.size(), 0);
+  Index index(extents.size(), 0);
   for (const auto extent : extents)
     if (extent <= 0) return;
   for (;;) {
@@ -53,14 +53,14 @@ unsigned char* Storage::base() {
   return bytes.data() + origin * std::max(bits(buffer->type), 8) / 8;
 }
 
-bool Storage::contains(const std::vector<std::int64_t>& index) const {
+bool Storage::contains(const Index& index) const {
   if (index.size() != buffer->extents.size()) return false;
   for (std::size_t d = 0; d < index.size(); ++d)
     if (index[d] < 0 || index[d] >= buffer->extents[d]) return false;
   return true;
 }
 
-std::int64_t Storage::offset(const std::vector<std::int64_t>& index) const {
+std::int64_t Storage::offset(const Index& index) const {
   if (!contains(index)) {
     std::string text = "access out of bounds: " + buffer->name;
     for (const auto i : index)
@@ -73,7 +73,7 @@ std::int64_t Storage::offset(const std::vector<std::int64_t>& index) const {
   return result;
 }
 
-Scalar Storage::read(const std::vector<std::int64_t>& index) const {
+Scalar Storage::read(const Index& index) const {
   const std::int64_t o = offset(index);
   const unsigned char* p = bytes.data();
   Scalar s;
@@ -103,7 +103,7 @@ Scalar Storage::read(const std::vector<std::int64_t>& index) const {
   return s;
 }
 
-void Storage::write(const std::vector<std::int64_t>& index, Scalar v) {
+void Storage::write(const Index& index, Scalar v) {
   const std::int64_t o = offset(index);
   unsigned char* p = bytes.data();
   switch (buffer->type) {
@@ -134,7 +134,7 @@ void Storage::write(const std::vector<std::int64_t>& index, Scalar v) {
 
 void fill(Storage& storage, Fill kind, std::mt19937& random) {
   std::uniform_int_distribution<int> small(is_unsigned_integer(storage.buffer->type) ? 0 : -3, 4);
-  for_each_index(storage.buffer->extents, [&](const std::vector<std::int64_t>& index) {
+  for_each_index(storage.buffer->extents, [&](const Index& index) {
     Scalar s;
     const int value = kind == Fill::Poison ? 7 : small(random);
     s.i = s.f = value;
@@ -148,7 +148,7 @@ void fill(Storage& storage, Fill kind, std::mt19937& random) {
 
 std::string difference(const Storage& expected, const Storage& actual) {
   std::string text;
-  for_each_index(expected.buffer->extents, [&](const std::vector<std::int64_t>& index) {
+  for_each_index(expected.buffer->extents, [&](const Index& index) {
     if (!text.empty()) return;
     const Scalar e = expected.read(index);
     const Scalar a = actual.read(index);

@@ -4,6 +4,7 @@
 // kernels and machine code.
 #pragma once
 
+#include <boost/container/static_vector.hpp>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -20,6 +21,10 @@ struct Scalar {
   std::int64_t i = 0;
 };
 
+/// A subscript for each dimension. Kept without the heap: the interpreters build one for each
+/// access.
+using Index = boost::container::static_vector<std::int64_t, 8>;
+
 /// Storage of one buffer; element (0, ..., 0) lies at element `origin`.
 struct Storage {
   kernel::BufferPtr buffer;
@@ -27,13 +32,13 @@ struct Storage {
   std::int64_t origin = 0;
 
   explicit Storage(kernel::BufferPtr buffer = nullptr);
-  Scalar read(const std::vector<std::int64_t>& index) const;
-  void write(const std::vector<std::int64_t>& index, Scalar value);
+  Scalar read(const Index& index) const;
+  void write(const Index& index, Scalar value);
   unsigned char* base();
-  bool contains(const std::vector<std::int64_t>& index) const;
+  bool contains(const Index& index) const;
 
 private:
-  std::int64_t offset(const std::vector<std::int64_t>& index) const;
+  std::int64_t offset(const Index& index) const;
 };
 
 /// Buffers by id.
