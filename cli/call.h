@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +10,10 @@
 #include "tc/compiler/host_tensor.h"
 #include "tc/compiler/pipeline.h"
 #include "tc/tc.h"
+
+namespace CLI {
+class App;
+}
 
 namespace tc::cli {
 
