@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "example_records.h"
 
@@ -129,6 +130,27 @@ TEST_F(RecordsTest, MemoryStoreBehavesAlike) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].median_us, 11);
   EXPECT_EQ(store->clear(), 2);
+}
+
+TEST_F(RecordsTest, ThreadsShareAStore) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 25;
+  for (const bool in_memory : {true, false}) {
+    const auto store = in_memory ? open_memory_records() : open_sqlite_records(file());
+    std::vector<std::thread> threads;
+    std::vector<std::size_t> found(kThreads);
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kEach; ++i)
+          store->put(example_record({t, i}, 1, 1 + i));
+        found[static_cast<std::size_t>(t)] = store->find("0123", TargetKind::Cpu).size();
+      });
+    for (auto& thread : threads)
+      thread.join();
+    for (const std::size_t count : found)
+      EXPECT_GE(count, std::size_t{kEach});
+    EXPECT_EQ(store->list().size(), std::size_t{kThreads * kEach});
+  }
 }
 
 }  // namespace
