@@ -3,26 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
 #include <exception>
 
-#include "cases/exactness.h"
-#include "cases/placed_tensor.h"
 #include "fuzz/programs/generate.h"
 #include "fuzz/programs/random.h"
 #include "fuzz/programs/runner.h"
-#include "tc/compiler/random_inputs.h"
-#include "tc/compiler/verify.h"
 #include "tc/lang/interpreter.h"
 #include "tc/lang/parser.h"
-#include "tc/support/numeric.h"
 
 namespace tc::cases {
 
 namespace {
-
-using compiler::HostTensor;
 
 MappingOptions random_options(fuzz::Random& r) {
   MappingOptions options;
@@ -46,40 +37,6 @@ MappingOptions random_options(fuzz::Random& r) {
   return options;
 }
 
-/// Values far outside what subscripts allow, in some places of the integer tensors.
-void make_wild(HostTensor& tensor, fuzz::Random& random) {
-  const DType type = tensor.meta().type;
-  if (!is_integer(type)) return;
-  lang::Value value = compiler::to_value(tensor);
-  for (std::int64_t& slot : value.integer) {
-    if (random.percent(20)) slot = wrap_to(type, random.pick<std::int64_t>({-1, -7, 5, 40, 1000}));
-  }
-  tensor = compiler::from_value(value);
-}
-
-HostTensor initial_contents(const lang::Tensor& tensor, const TensorMeta& meta,
-                            fuzz::Random& random) {
-  lang::Value value = lang::Value::zeros(tensor.type, meta.sizes);
-  for (double& slot : value.real)
-    slot = static_cast<double>(random.between(-2, 2));
-  for (std::int64_t& slot : value.integer)
-    slot = random.between(0, 1);
-  return compiler::from_value(value);
-}
-
-bool same_bytes(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
-  for (std::size_t o = 0; o < a.size(); ++o) {
-    if (a[o].bytes() != b[o].bytes() || std::memcmp(a[o].data(), b[o].data(), a[o].bytes()) != 0)
-      return false;
-  }
-  return true;
-}
-
-View view_of(const fuzz::Case& experiment, const std::string& name) {
-  const auto found = experiment.views.find(name);
-  return found == experiment.views.end() ? View::Contiguous : found->second;
-}
-
 /// Metadata with the views of outputs, whose shapes only the front end knows.
 Result<Program, Failure> load_with_views(const fuzz::Case& experiment, Metadata metadata) {
   Result<Program, Failure> program = load(experiment.text, experiment.def, metadata);
@@ -90,7 +47,7 @@ Result<Program, Failure> load_with_views(const fuzz::Case& experiment, Metadata 
     const lang::Tensor& tensor =
         front.specialised.tensors[static_cast<std::size_t>(front.specialised.outputs[o])];
     metadata.outputs.emplace_back();
-    const View view = view_of(experiment, tensor.name);
+    const View view = fuzz::view_of(experiment, tensor.name);
     // The runner places outputs at aligned addresses.
     if (tensor.is_param || view == View::Contiguous || view == View::Offset) continue;
     metadata.outputs.back() = meta_of(view, front.outputs[o].type, front.outputs[o].sizes);
@@ -134,7 +91,7 @@ void RandomProgram::translate(const Compile& compile) {
   if (!program) return;
   if (lang::count_points(program->front.specialised) > fuzz::kMaxPoints) return;
   for (const lang::Tensor& tensor : program->front.specialised.tensors) {
-    if (tensor.is_param) views_.push_back(view_of(experiment_, tensor.name));
+    if (tensor.is_param) views_.push_back(fuzz::view_of(experiment_, tensor.name));
   }
   program_ = std::move(program).value();
   for (const MappingOptions& options : experiment_.options) {
@@ -149,41 +106,15 @@ void RandomProgram::translate(const Compile& compile) {
   }
 }
 
-Data RandomProgram::make_data() const {
-  Data data;
-  const compiler::FrontEnd& front = program_->front;
-  const auto kind =
-      experiment_.integer_inputs ? compiler::InputKind::Integer : compiler::InputKind::Normal;
-  data.inputs = compiler::random_inputs(front.specialised, experiment_.inputs, kind);
-  fuzz::Random random(experiment_.inputs);
-  for (std::size_t i = 0; i < data.inputs.size(); ++i) {
-    if (experiment_.wild_indices) make_wild(data.inputs[i], random);
-    // Elements that share memory have one value.
-    PlacedTensor placed(front.inputs[i], 0);
-    placed.write(data.inputs[i]);
-    data.inputs[i] = placed.read();
-  }
-  const lang::TypedDef& def = front.specialised;
-  for (std::size_t o = 0; o < def.outputs.size(); ++o) {
-    const lang::Tensor& tensor = def.tensors[static_cast<std::size_t>(def.outputs[o])];
-    if (tensor.needs_initial && !tensor.is_param)
-      data.initial.emplace(static_cast<int>(o), initial_contents(tensor, front.outputs[o], random));
-  }
-  return data;
-}
-
 Problems RandomProgram::run() {
   Problems problems = problems_;
   if (!program_ || runs_.empty()) return problems;
   try {
-    const lang::TypedDef& def = program_->front.specialised;
-    const Data data = make_data();
-    const compiler::Reference reference =
-        compiler::interpret_reference(def, data.inputs, data.initial);
-    exact_ =
-        experiment_.integer_inputs && computes_exactly(def, data.inputs, data.initial, reference);
+    const Data data = fuzz::make_data(experiment_, program_->front);
+    fuzz::Oracle oracle(experiment_, program_->front, data);
+    exact_ = oracle.exact();
     for (const OptionRun& option_run : runs_) {
-      for (const std::string& problem : run_one(option_run, data, reference))
+      for (const std::string& problem : run_one(option_run, data, oracle))
         problems.push_back(with_case(problem, option_run.options));
     }
   } catch (const lang::InterpreterLimit&) {
@@ -195,17 +126,13 @@ Problems RandomProgram::run() {
 }
 
 Problems RandomProgram::run_one(const OptionRun& option_run, const Data& data,
-                                const compiler::Reference& reference) const {
+                                fuzz::Oracle& oracle) const {
   const Outputs outputs = run_placed(*program_, views_, data, option_run.compiled.run);
   Problems problems = outputs.problems;
-  const auto exactness = exact_ ? compiler::Exactness::Exact : compiler::Exactness::Rounded;
-  for (const std::vector<HostTensor>& results : outputs.runs) {
-    const compiler::Comparison comparison =
-        compiler::compare(program_->front.specialised, reference, results, exactness);
-    if (!comparison.ok) problems.push_back(comparison.message);
-  }
+  for (const std::vector<compiler::HostTensor>& results : outputs.runs)
+    if (const auto problem = oracle.compare(results).problem) problems.push_back(*problem);
   if (option_run.options.deterministic && outputs.runs.size() == 2 &&
-      !same_bytes(outputs.runs[0], outputs.runs[1]))
+      !fuzz::same_bytes(outputs.runs[0], outputs.runs[1]))
     problems.emplace_back("two runs under different orders of threads differ");
   return problems;
 }

@@ -12,7 +12,7 @@
 
 #include "cases/runner.h"
 #include "fuzz/programs/case.h"
-#include "tc/compiler/verify.h"
+#include "fuzz/programs/data.h"
 
 namespace tc::cases {
 
@@ -41,9 +41,7 @@ private:
   };
 
   void translate(const Compile& compile);
-  Data make_data() const;
-  Problems run_one(const OptionRun& option_run, const Data& data,
-                   const compiler::Reference& reference) const;
+  Problems run_one(const OptionRun& option_run, const Data& data, fuzz::Oracle& oracle) const;
   std::string with_case(const std::string& problem, const MappingOptions& options) const;
 
   fuzz::Case experiment_;
