@@ -10,9 +10,12 @@
 3. Sizes that no run has tuned (NEW_SIZES): first served from the records alone, then tuned into a cache of their own, then default, served and tuned
    options are timed in turns.
 
-In --out: results.jsonl (a line per case, as it ends), records.jsonl (all records, exported after each case), options.jsonl (best options per case, for
-bench/gpu_suite.py --options-from), table.md, and log.txt with every command. A run that is started again with the same --out goes on: cases in
-results.jsonl are not run again, records.jsonl is imported where the cache is new. --limit-seconds ends between two cases, and leaves the rest for
+With --ablation N instead: every case is tuned by each search with N candidates, from nothing, and the four results are timed in turns.
+LightGBM for the learned search is found as `tensorc` finds it (TC_LIGHTGBM, Python packages of the active environment).
+
+In --out: results.jsonl (a line per case, as it ends), records.jsonl (all records, exported after each case), options.jsonl (best options per
+case, for bench/gpu_suite.py --options-from), table.md, and log.txt with every command. A run that is started again with the same --out goes on:
+cases in results.jsonl are not run again, records.jsonl is imported where the cache is new. --limit-seconds ends between two cases, and leaves the rest for
 the next run.
 """
 
@@ -41,12 +44,15 @@ NEW_SIZES = [
     ("group_norm_16_24", "group_norm_4_12", {"N": 16, "H": 24, "W": 24}),
     ("moments_512_9216", "moments_128", {"N": 512, "K": 9216}),
 ]
+SEARCHES = ("random", "evolutionary", "model", "learned")
 CHECK = ("def check(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,r_k) * B(r_k,n) }", {"M": 256, "N": 192, "K": 160})
 
 # Seconds that a tuning run may need beyond its budget, and that a comparison may take.
 SLACK = 20
 COMPARE_SECONDS = 20
 COMPARE_ROUNDS = 15
+# Most seconds of one search of an ablation, which counts candidates.
+ABLATION_SECONDS = 120
 COMPILE_SECONDS = 8
 RUN_SECONDS = 10
 
@@ -79,6 +85,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--known", help="options.jsonl of an earlier run")
     parser.add_argument("--suite", help="JSON lines of cases instead of bench/suite.py, which needs PyTorch")
+    parser.add_argument("--ablation", type=int, default=0, metavar="N", help="compare the searches at N candidates each")
     parser.add_argument("--skip-check", action="store_true")
     return parser.parse_args()
 
@@ -158,10 +165,13 @@ class Machine:
             words += ["-D", f"{name}={value}"]
         return [*words, "--target", self.arguments.target]
 
+    def search_words(self, more: tuple) -> list[str]:
+        return [] if "--search" in more else ["--search", self.arguments.search]
+
     def tune(self, work: Work, budget: float, cache: pathlib.Path | None = None, more: tuple = ()) -> dict:
-        words = ["tune", *self.call_words(work), "--json", "--budget", f"{budget:g}s", "--devices", self.devices, "--search", self.arguments.search,
-                 "--seed", str(self.arguments.seed), "--compile-limit", str(COMPILE_SECONDS), "--run-limit", str(RUN_SECONDS), "--jobs",
-                 str(self.arguments.jobs), *more]
+        words = ["tune", *self.call_words(work), "--json", "--budget", f"{budget:g}s", "--devices", self.devices, *self.search_words(more)]
+        words += ["--seed", str(self.arguments.seed), "--jobs", str(self.arguments.jobs)]
+        words += ["--compile-limit", str(COMPILE_SECONDS), "--run-limit", str(RUN_SECONDS), *more]
         return json.loads(self.command(words, budget + SLACK, cache).stdout)
 
     def compare(self, work: Work, candidates: list[dict]) -> dict[str, float]:
@@ -190,6 +200,10 @@ def tally(trials: list[dict]) -> dict[str, int]:
     for trial in trials:
         counts[trial["outcome"]] = counts.get(trial["outcome"], 0) + 1
     return counts
+
+
+def new_trials(report: dict) -> int:
+    return sum(not trial["resumed"] for trial in report["trials"])
 
 
 def complaints(trials: list[dict], most: int = 3) -> list[str]:
@@ -247,7 +261,7 @@ def known_rows(machine: Machine) -> list[dict]:
 def summary(report: dict) -> dict:
     trials = report["trials"]
     return {
-        "options": report["options"], "default_us": report["default_us"], "tuned_us": report["best_us"], "trials": sum(not trial["resumed"] for trial in trials),
+        "options": report["options"], "default_us": report["default_us"], "tuned_us": report["best_us"], "trials": new_trials(report),
         "resumed": report["resumed"], "seconds": report["seconds"], "failures": report["failures"], "outcomes": tally(trials),
         "in_turns": sum(trial["finalist"] for trial in trials), "verification": report["verification"], "complaints": complaints(trials),
     }
@@ -285,6 +299,44 @@ def new_case(machine: Machine, work: Work, served: dict) -> dict:
     row["compared"] = times
     row |= {"default_us": first_of(times, report), "tuned_us": times.get(key(report["options"])), "served_us": times.get(key(served["options"]))}
     return row
+
+
+def ablation_case(machine: Machine, work: Work) -> dict:
+    """The best options of each search after the same number of candidates, timed in turns."""
+    found, spent = {}, {}
+    for search in SEARCHES:
+        folder = machine.cache / f"ablation-{search}"
+        more = ("--trials", str(machine.arguments.ablation), "--search", search)
+        report = machine.tune(work, ABLATION_SECONDS, folder, more)
+        found[search] = report["options"]
+        spent[search] = {"trials": new_trials(report), "seconds": report["seconds"], "outcomes": tally(report["trials"])}
+    times = machine.compare(work, list(found.values()))
+    row = {"case": work.name, "kind": "ablation", "options": found, "spent": spent, "default_us": first_of(times, report)}
+    return row | {"us": {search: times.get(key(options)) for search, options in found.items()}}
+
+
+def ablation_table(rows: list[dict]) -> str:
+    lines = ["| case | default us | " + " | ".join(f"{search} us" for search in SEARCHES) + " |", "|---|--:|" + "--:|" * len(SEARCHES)]
+    good = [row for row in rows if row["kind"] == "ablation" and "problem" not in row]
+    for row in good:
+        lines.append(f"| {row['case']} | {number(row['default_us'])} | " + " | ".join(number(row["us"][search]) for search in SEARCHES) + " |")
+    whole = [row for row in good if all(row["us"].values())]
+    if whole:
+        means = [mean([row["us"][search] / min(row["us"].values()) for row in whole]) for search in SEARCHES]
+        lines.append("| time over that of the best search, geometric mean | | " + " | ".join(f"{value:.3f}" for value in means) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def ablation(machine: Machine, cases: dict[str, Work], rows: list[dict], done: set[str]) -> list[str]:
+    left = []
+    for name, work in cases.items():
+        if name in done or not re.search(machine.arguments.cases, name):
+            continue
+        if not machine.has_time(len(SEARCHES) * machine.arguments.budget + COMPARE_SECONDS):
+            left.append(name)
+            continue
+        attempt(machine, rows, name, "ablation", lambda: ablation_case(machine, work))
+    return left
 
 
 def number(value) -> str:
@@ -336,8 +388,9 @@ def table(rows: list[dict]) -> str:
 
 
 def write_results(machine: Machine, rows: list[dict]):
-    (machine.out / "table.md").write_text(table(rows))
-    good = [row for row in rows if "options" in row]
+    tables = [ablation_table(rows)] if machine.arguments.ablation else [table(rows)]
+    (machine.out / "table.md").write_text("\n".join(tables))
+    good = [row for row in rows if "options" in row and row["kind"] != "ablation"]
     (machine.out / "options.jsonl").write_text("".join(json.dumps({"case": row["case"], "options": row["options"]}) + "\n" for row in good))
 
 
@@ -362,6 +415,9 @@ def attempt(machine: Machine, rows: list[dict], name: str, kind: str, run):
     if "problem" in row:
         machine.say(f"{name}: failed after {machine.seconds() - started:.0f} s: {row['problem']}")
         return
+    if kind == "ablation":
+        machine.say(f"{name}: {row['us']}, {row['spent']}")
+        return
     machine.say(f"{name}: default {number(row['default_us'])} us, tuned {number(row['tuned_us'])} us"
                 + (f", served {number(row['served_us'])} us" if kind == "new" else "")
                 + f", {row['trials']} candidates in {row['seconds']:.1f} s, {row['outcomes']}; {machine.seconds() - started:.0f} s in all")
@@ -381,6 +437,10 @@ def main() -> int:
         machine.say(machine.command(["cache", "import", str(exported)], 120).stdout.strip())
     if not arguments.skip_check and not check_machine(machine):
         return 3
+    if arguments.ablation:
+        left = ablation(machine, cases, rows, done)
+        machine.say(ablation_table(rows) + (f"left for another run: {', '.join(left)}" if left else ""))
+        return 1 if any("problem" in row for row in rows) else 0
     known = known_options(arguments.known)
     left = []
     for name, work in cases.items():

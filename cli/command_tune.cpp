@@ -97,6 +97,7 @@ TuneSettings make_settings(const TuneFlags& flags, const Call& call,
   if (flags.compile_limit > 0) settings.compile_limit = flags.compile_limit;
   if (flags.run_limit > 0) settings.run_limit = flags.run_limit;
   settings.cuda = environment.cuda;
+  settings.lightgbm = environment.lightgbm;
   settings.faults = read_faults(flags.faults);
   settings.stop = &interrupted;
   if (isatty(STDERR_FILENO) != 0) settings.progress = show;
@@ -153,11 +154,13 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
   command->add_option("--budget", flags.budget, "time for all of it: 90, 60s, 5m")
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, double>{{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}}))
+      ->check(CLI::NonNegativeNumber)
       ->type_name("TIME");
   command->add_option("--trials", flags.trials, "most candidates")
       ->check(CLI::Range(1, 100'000'000));
-  command->add_option("--search", flags.search,
-                      "model, evolutionary, random, exhaustive, or seeds: only compare these");
+  command->add_option(
+      "--search", flags.search,
+      "model, learned, evolutionary, random, exhaustive, or seeds: only compare these");
   command->add_option("--seeds", flags.seeds, "files of options to start from, one object a line")
       ->delimiter(',');
   command->add_option("--rounds", flags.rounds, "rounds in which the best ones are timed in turns")
@@ -199,6 +202,7 @@ int tune_command(const TuneFlags& flags, const Environment& environment) {
   else if (!report->is_recorded)
     fmt::print(stderr, "tensorc: the cache in '{}' cannot be written: not every record is kept\n",
                environment.cache_dir.string());
+  if (!report->note.empty()) fmt::print(stderr, "tensorc: {}\n", report->note);
   if (flags.json)
     fmt::print("{}\n", to_json(*report, call, settings).dump());
   else

@@ -41,6 +41,7 @@ Environment read_environment() {
   environment.dump_dir = variable("TC_DUMP_DIR");
   environment.limit_runs = variable("TC_CUDA_LIMITS") != "off";
   environment.cuda.path = variable("TC_CUDA_PATH");
+  environment.lightgbm = variable("TC_LIGHTGBM");
   add_site_packages(variable("VIRTUAL_ENV"), environment.cuda.site_packages);
   add_site_packages(variable("CONDA_PREFIX"), environment.cuda.site_packages);
   return environment;

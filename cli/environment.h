@@ -18,6 +18,7 @@ struct Environment {
   std::string log_level = "warn";   ///< TC_LOG
   std::filesystem::path dump_dir;   ///< TC_DUMP_DIR
   CudaSearch cuda;                  ///< TC_CUDA_PATH; packages of VIRTUAL_ENV and CONDA_PREFIX
+  std::filesystem::path lightgbm;   ///< TC_LIGHTGBM: its library, for `tune --search learned`
   bool limit_runs = true;           ///< TC_CUDA_LIMITS=off
 };
 

@@ -36,33 +36,36 @@ struct TuneProgress {
 struct TuneSettings {
   double seconds = 60;  ///< budget; 0: none
   int trials = 0;       ///< most candidates; 0: no limit
-  /// model, evolutionary, random, exhaustive, or seeds: what one starts from, compared, and no
-  /// more.
+  /// model, learned, evolutionary, random, exhaustive, or seeds: what one starts from, compared,
+  /// and no more.
   std::string search = "model";
+  /// LightGBM's library for "learned"; empty: in the Python packages that `cuda` names, else where
+  /// the loader looks.
+  std::filesystem::path lightgbm{};
   std::uint64_t seed = 0;  ///< of the sequence of candidates
   int jobs = 0;            ///< processes that compile; 0: one a core
   /// One measuring process each: CUDA devices, or equal parts of the CPU's cores. Empty: the one
   /// that the target means.
-  std::vector<int> devices;
+  std::vector<int> devices{};
   /// Options to start from. What a search does not change (bounds, deterministic, fast_math) comes
   /// from them.
-  MappingOptions options;
-  std::vector<MappingOptions> seeds;  ///< more to start from
-  std::vector<std::string> fixed;     ///< fields of `options` that stay
-  int rounds = 5;                     ///< that compare the best ones in turns
+  MappingOptions options{};
+  std::vector<MappingOptions> seeds{};  ///< more to start from
+  std::vector<std::string> fixed{};     ///< fields of `options` that stay
+  int rounds = 5;                       ///< that compare the best ones in turns
   /// Seconds that one compilation may take. A fifth of the budget is enough, 5 seconds at least.
   double compile_limit = 60;
   double run_limit = 20;          ///< seconds that checking and timing one candidate may take
   std::int64_t memory_bytes = 0;  ///< of one worker; 0: half of the machine's
   /// The program `tensorc`; empty: this program if that is it, else the one in the folder "bin"
   /// beside that of this library.
-  std::filesystem::path worker;
+  std::filesystem::path worker{};
   /// Of that program: what makes it call run_tune_worker().
   std::vector<std::string> worker_arguments = {"tune-worker"};
-  CudaSearch cuda;                    ///< where workers look for CUDA
-  std::map<int, std::string> faults;  ///< for tests, by trial from 1: crash, hang, wrong
-  std::function<void(const TuneProgress&)> progress;  ///< called in the calling thread
-  const std::atomic<bool>* stop = nullptr;            ///< set from outside: end with what there is
+  CudaSearch cuda{};                    ///< where workers look for CUDA
+  std::map<int, std::string> faults{};  ///< for tests, by trial from 1: crash, hang, wrong
+  std::function<void(const TuneProgress&)> progress{};  ///< called in the calling thread
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside: end with what there is
 };
 
 /// One candidate of a search.
@@ -81,6 +84,7 @@ struct TuneReport {
   double best_us = 0;        ///< with them
   double default_us = 0;     ///< where the search began; 0: that could not be measured
   std::string verification;  ///< how results were checked: "interpreter, exact"
+  std::string note;          ///< for people: what was asked for and could not be had
   bool is_interrupted = false;
   bool is_exhausted = false;  ///< every candidate was tried
   bool is_recorded = true;    ///< false: a record could not be written

@@ -10,6 +10,7 @@
 
 #include "tc/compiler/pipeline.h"
 #include "tc/tune.h"
+#include "tc/tuner/boosting.h"
 #include "tc/tuner/choose.h"
 #include "tc/tuner/model.h"
 #include "tc/tuner/run_folder.h"
@@ -43,9 +44,10 @@ std::optional<std::string> wrong_settings(const TuneSettings& settings) {
   for (const MappingOptions& seed : settings.seeds) {
     if (std::string problem = validate(seed); !problem.empty()) return problem;
   }
-  if (settings.seconds < 0 || settings.trials < 0 || settings.jobs < 0 || settings.rounds < 0)
+  // Not a number is no budget either.
+  if (!(settings.seconds >= 0) || settings.trials < 0 || settings.jobs < 0 || settings.rounds < 0)
     return std::string("the budget, the trials, the jobs and the rounds are not negative");
-  if (settings.compile_limit <= 0 || settings.run_limit <= 0)
+  if (!(settings.compile_limit > 0) || !(settings.run_limit > 0))
     return std::string("the limits of a compilation and of a run are above 0 seconds");
   std::set<std::string> names;
   for_each_field([&](const auto& field) { names.insert(field.name); });
@@ -58,23 +60,33 @@ std::optional<std::string> wrong_settings(const TuneSettings& settings) {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<tuner::Strategy>, Failure> make_strategy(const TuneSettings& settings,
-                                                                const tuner::Space& space,
-                                                                std::vector<tuner::Genome> seeds,
-                                                                const tuner::Facts& facts) {
+Result<std::unique_ptr<tuner::Strategy>, Failure>
+make_strategy(const TuneSettings& settings, const tuner::Space& space,
+              std::vector<tuner::Genome> seeds, const tuner::Facts& facts, std::string& note) {
   const std::string& name = settings.search;
+  const tuner::Estimate estimate = [&facts](const MappingOptions& options) {
+    return tuner::estimate(facts, options);
+  };
   if (name == "random") return tuner::random_search(space, std::move(seeds), settings.seed);
   if (name == "evolutionary")
     return tuner::evolutionary_search(space, std::move(seeds), settings.seed);
   if (name == kComparison) return tuner::seeds_search(space, std::move(seeds));
-  if (name == "model") {
-    return tuner::model_search(
-        space, std::move(seeds), settings.seed,
-        [&facts](const MappingOptions& options) { return tuner::estimate(facts, options); });
+  if (name == "model") return tuner::model_search(space, std::move(seeds), settings.seed, estimate);
+  if (name == "learned") {
+    auto regressor = tuner::open_lightgbm(settings.lightgbm.string(), settings.cuda.site_packages);
+    if (!regressor) {
+      note = regressor.error() + "; the search uses the analytic model only";
+      return tuner::model_search(space, std::move(seeds), settings.seed, estimate);
+    }
+    return tuner::learned_search(
+        space, std::move(seeds), settings.seed, estimate,
+        [&facts](const MappingOptions& options) { return tuner::features(facts, options); },
+        *regressor);
   }
   if (name != "exhaustive")
     return argument_failure(fmt::format(
-        "unknown search '{}'; known are model, evolutionary, random, exhaustive, seeds", name));
+        "unknown search '{}'; known are model, learned, evolutionary, random, exhaustive, seeds",
+        name));
   if (space.size() > kMostExhaustive) {
     return argument_failure(fmt::format("the space has {} combinations, more than an exhaustive "
                                         "search takes ({}); fix some options",
@@ -164,8 +176,9 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   for (const MappingOptions& seed : seeds) {
     if (auto genome = space.genome(seed)) genomes.push_back(std::move(*genome));
   }
+  std::string note;
   Result<std::unique_ptr<tuner::Strategy>, Failure> strategy =
-      make_strategy(settings, space, genomes, *facts);
+      make_strategy(settings, space, genomes, *facts, note);
   if (!strategy) return strategy.error();
 
   const tuner::RunFolder folder;
@@ -201,7 +214,9 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   if (auto failure = session.make_reference()) return *failure;
   session.search();
   session.compare_finalists();
-  return session.report();
+  Result<TuneReport, Failure> report = session.report();
+  if (report) report->note = note;
+  return report;
 }
 
 }  // namespace tc

@@ -78,7 +78,43 @@ public:
     return std::ceil(tasks_ / std::max(1, facts_.target.cores)) * task;
   }
 
+  /// What the cost is made of, as logarithms, and what the options say.
+  std::vector<double> features() const {
+    double compute = 0, best_lanes = 0, used_bytes = 0, bytes = 0;
+    std::map<int, double> footprints;
+    for (const StatementFacts& statement : facts_.statements) {
+      const double points = this->points(statement);
+      compute += points;
+      best_lanes = std::max(best_lanes, efficiency(statement));
+      for (const AccessFacts& access : statement.accesses) {
+        used_bytes += points * access.element_bits / 8;
+        double& held = footprints[access.tensor];
+        held = std::max(held, footprint(statement, access));
+      }
+    }
+    for (const auto& [tensor, held] : footprints)
+      bytes += held;
+    const double cores = std::max(1, facts_.target.cores);
+    std::vector<double> row = {
+        logarithm(cost()),  logarithm(tasks_), std::ceil(tasks_ / cores) * cores / tasks_,
+        logarithm(compute), logarithm(bytes),  logarithm(used_bytes / std::max(bytes, 1.0)),
+        best_lanes};
+    for (const double tile : tiles_)
+      row.push_back(logarithm(tile));
+    row.push_back(options_.tile.empty() ? 0 : 1);
+    for (const std::int64_t value :
+         {options_.tasks, options_.threads, options_.vector_bits, options_.register_rows,
+          options_.register_vectors, options_.contract_block_k, options_.local_bytes,
+          options_.split_reduction, static_cast<std::int64_t>(options_.fusion),
+          static_cast<std::int64_t>(options_.stage),
+          options_.register_rows * options_.register_vectors})
+      row.push_back(logarithm(static_cast<double>(value)));
+    return row;
+  }
+
 private:
+  static double logarithm(double value) { return std::log2(1 + std::max(0.0, value)); }
+
   double extent(const StatementFacts& statement, std::size_t index) const {
     const auto whole = static_cast<double>(statement.extents[index]);
     const int member = statement.member[index];
@@ -143,6 +179,10 @@ private:
 };
 
 }  // namespace
+
+std::vector<double> features(const Facts& facts, const MappingOptions& options) {
+  return TaskModel(facts, options).features();
+}
 
 double estimate(const Facts& facts, const MappingOptions& options) {
   return TaskModel(facts, options).cost();

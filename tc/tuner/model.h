@@ -14,4 +14,8 @@ namespace tc::tuner {
 /// whichever is longer; plus the cost of starting a task; times the rounds that the cores need.
 double estimate(const Facts& facts, const MappingOptions& options);
 
+/// What a learned model gets to see of options: the same number of values for all options of one
+/// program.
+std::vector<double> features(const Facts& facts, const MappingOptions& options);
+
 }  // namespace tc::tuner

@@ -27,9 +27,12 @@ constexpr double kGrace = 2;
 constexpr std::chrono::milliseconds kTick{200};
 constexpr int kNoDevice = -1;
 
+/// More seconds than any run has, and few enough to be added to a time.
+constexpr double kForever = 1e9;
+
 Session::Clock::duration duration(double seconds) {
   return std::chrono::duration_cast<Session::Clock::duration>(
-      std::chrono::duration<double>(seconds));
+      std::chrono::duration<double>(std::min(seconds, kForever)));
 }
 
 std::optional<double> time_of(const Record& record) {
@@ -85,7 +88,7 @@ std::optional<Failure> Session::make_reference() {
   Lane& lane = work_.crew.measuring.front();
   Job job;
   job.kind = Job::Kind::Reference;
-  lane.start(job, end_ == Clock::time_point::max() ? deadline(1e6) : end_);
+  lane.start(job, end_ == Clock::time_point::max() ? deadline(kForever) : end_);
   for (;;) {
     wait_for_any({&lane}, kTick);
     if (const std::optional<Reply> reply = lane.poll()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tc/tuner/strategy.h"
@@ -181,7 +182,7 @@ private:
   std::vector<Scored> parents_, generation_;  ///< best first
 };
 
-class ModelGuided final : public Strategy {
+class ModelGuided : public Strategy {
 public:
   ModelGuided(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Estimate estimate)
       : proposals_(space, std::move(seeds)), dice_(seed), estimate_(std::move(estimate)) {}
@@ -194,11 +195,7 @@ public:
       round.push_back(*seed);
     }
     const std::size_t near = measured_.empty() ? round.size() : (round.size() + count + 1) / 2;
-    for (int failed = 0; round.size() < near && failed < kPatience; ++failed) {
-      Genome genome = proposals_.neighbour(good_one(), dice_);
-      if (!proposals_.is_new(genome)) continue;
-      round.push_back(std::move(genome));
-    }
+    if (round.size() < near) add_neighbours(round, near);
     for (Genome& genome : ranked(count - round.size()))
       round.push_back(std::move(genome));
     return round;
@@ -208,10 +205,42 @@ public:
     if (us) insert_sorted(measured_, {*us, genome});
   }
 
-private:
-  static constexpr std::size_t kBest = 6;
-  /// Random candidates that the estimate chooses one of.
-  static constexpr std::size_t kPool = 24;
+protected:
+  /// Smaller is better; comparable with those of one call only.
+  virtual std::vector<double> scores(const std::vector<MappingOptions>& candidates) {
+    std::vector<double> result;
+    for (const MappingOptions& options : candidates)
+      result.push_back(estimate_(options));
+    return result;
+  }
+
+  virtual void add_neighbours(std::vector<Genome>& round, std::size_t until) {
+    for (int failed = 0; round.size() < until && failed < kPatience; ++failed) {
+      Genome genome = proposals_.neighbour(good_one(), dice_);
+      if (proposals_.is_new(genome)) round.push_back(std::move(genome));
+    }
+  }
+
+  /// The best of a pool by their scores, new ones only.
+  std::vector<Genome> best_of(std::vector<Genome> pool, std::size_t count) {
+    std::vector<MappingOptions> options;
+    std::erase_if(pool, [&](const Genome& genome) {
+      options.push_back(proposals_.space().options(genome));
+      const bool is_refused = proposals_.space().refusal(options.back()).has_value();
+      if (is_refused) options.pop_back();
+      return is_refused;
+    });
+    const std::vector<double> score = scores(options);
+    std::vector<Scored> sorted;
+    for (std::size_t i = 0; i < pool.size(); ++i)
+      insert_sorted(sorted, {score[i], std::move(pool[i])});
+    std::vector<Genome> chosen;
+    for (Scored& entry : sorted) {
+      if (chosen.size() == count) break;
+      if (proposals_.is_new(entry.genome)) chosen.push_back(std::move(entry.genome));
+    }
+    return chosen;
+  }
 
   /// One of the best, the better the likelier.
   const Genome& good_one() {
@@ -219,33 +248,89 @@ private:
     return measured_[std::min(dice_.below(most), dice_.below(most))].genome;
   }
 
-  /// The best of a pool by the estimate; half of the pool are random ones, half are far neighbours
-  /// of good ones.
-  std::vector<Genome> ranked(std::size_t count) {
-    std::vector<Scored> pool;
-    for (std::size_t i = 0; i < count * kPool; ++i) {
-      Genome genome = proposals_.random(dice_);
-      if (!measured_.empty() && i % 2 == 0) {
-        const Genome& good = good_one();
-        for (std::size_t p = 0; p < genome.size(); ++p)
-          if (dice_.below(3) != 0) genome[p] = good[p];
-      }
-      const MappingOptions options = proposals_.space().options(genome);
-      if (proposals_.space().refusal(options)) continue;
-      insert_sorted(pool, {estimate_(options), std::move(genome)});
-    }
-    std::vector<Genome> chosen;
-    for (Scored& entry : pool) {
-      if (chosen.size() == count) break;
-      if (proposals_.is_new(entry.genome)) chosen.push_back(std::move(entry.genome));
-    }
-    return chosen;
-  }
+  static constexpr std::size_t kBest = 6;
+  /// Random candidates that the scores choose one of.
+  static constexpr std::size_t kPool = 24;
 
   Proposals proposals_;
   Dice dice_;
   Estimate estimate_;
   std::vector<Scored> measured_;  ///< best first
+
+private:
+  /// Half of the pool are random ones, half are far neighbours of good ones.
+  std::vector<Genome> ranked(std::size_t count) {
+    std::vector<Genome> pool;
+    for (std::size_t i = 0; i < count * kPool; ++i) {
+      pool.push_back(proposals_.random(dice_));
+      if (measured_.empty() || i % 2 != 0) continue;
+      const Genome& good = good_one();
+      for (std::size_t p = 0; p < good.size(); ++p)
+        if (dice_.below(3) != 0) pool.back()[p] = good[p];
+    }
+    return best_of(std::move(pool), count);
+  }
+};
+
+/// Ranks by what was measured, once there is enough of that.
+class Learned final : public ModelGuided {
+public:
+  Learned(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Estimate estimate,
+          Features features, std::shared_ptr<const Regressor> regressor)
+      : ModelGuided(space, std::move(seeds), seed, std::move(estimate)),
+        features_(std::move(features)), regressor_(std::move(regressor)) {}
+
+  void report(const Genome& genome, std::optional<double> us) override {
+    ModelGuided::report(genome, us);
+    samples_.push_back(features_(proposals_.space().options(genome)));
+    times_.push_back(us ? std::log2(*us) : kNever);
+  }
+
+protected:
+  std::vector<double> scores(const std::vector<MappingOptions>& candidates) override {
+    std::vector<double> learned;
+    if (is_ready()) {
+      std::vector<std::vector<double>> queries;
+      for (const MappingOptions& options : candidates)
+        queries.push_back(features_(options));
+      learned = regressor_->predict(samples_, targets(), queries);
+    }
+    return learned.empty() ? ModelGuided::scores(candidates) : learned;
+  }
+
+  void add_neighbours(std::vector<Genome>& round, std::size_t until) override {
+    if (!is_ready()) return ModelGuided::add_neighbours(round, until);
+    std::vector<Genome> pool;
+    for (std::size_t i = 0; i < (until - round.size()) * kNeighbours; ++i)
+      pool.push_back(proposals_.neighbour(good_one(), dice_));
+    for (Genome& genome : best_of(std::move(pool), until - round.size()))
+      round.push_back(std::move(genome));
+    // The neighbourhood may be exhausted.
+    ModelGuided::add_neighbours(round, until);
+  }
+
+private:
+  /// Measured candidates that are worth learning from.
+  static constexpr std::size_t kFewest = 16;
+  /// Neighbours that the scores choose one of.
+  static constexpr std::size_t kNeighbours = 6;
+  /// Doublings beyond the slowest that a candidate without a time counts as.
+  static constexpr double kPenalty = 1;
+
+  bool is_ready() const { return measured_.size() >= kFewest; }
+
+  std::vector<double> targets() const {
+    const double slowest = std::log2(measured_.back().us) + kPenalty;
+    std::vector<double> values = times_;
+    for (double& value : values)
+      if (value == kNever) value = slowest;
+    return values;
+  }
+
+  Features features_;
+  std::shared_ptr<const Regressor> regressor_;
+  std::vector<std::vector<double>> samples_;
+  std::vector<double> times_;  ///< logarithms; kNever: it has none
 };
 
 }  // namespace
@@ -313,6 +398,13 @@ std::unique_ptr<Strategy> evolutionary_search(const Space& space, std::vector<Ge
 std::unique_ptr<Strategy> model_search(const Space& space, std::vector<Genome> seeds,
                                        std::uint64_t seed, Estimate estimate) {
   return std::make_unique<ModelGuided>(space, std::move(seeds), seed, std::move(estimate));
+}
+
+std::unique_ptr<Strategy> learned_search(const Space& space, std::vector<Genome> seeds,
+                                         std::uint64_t seed, Estimate estimate, Features features,
+                                         std::shared_ptr<const Regressor> regressor) {
+  return std::make_unique<Learned>(space, std::move(seeds), seed, std::move(estimate),
+                                   std::move(features), std::move(regressor));
 }
 
 }  // namespace tc::tuner

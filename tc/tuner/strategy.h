@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/tuner/boosting.h"
 #include "tc/tuner/space.h"
 
 namespace tc::tuner {
@@ -90,5 +91,13 @@ using Estimate = std::function<double(const MappingOptions&)>;
 /// random pool that the estimate ranks first.
 std::unique_ptr<Strategy> model_search(const Space& space, std::vector<Genome> seeds,
                                        std::uint64_t seed, Estimate estimate);
+
+/// What a model learns from.
+using Features = std::function<std::vector<double>(const MappingOptions&)>;
+/// As model_search() until enough is measured; from then on the pools are ranked by what
+/// `regressor` learned, and so are the neighbours. Candidates without a time count as slow ones.
+std::unique_ptr<Strategy> learned_search(const Space& space, std::vector<Genome> seeds,
+                                         std::uint64_t seed, Estimate estimate, Features features,
+                                         std::shared_ptr<const Regressor> regressor);
 
 }  // namespace tc::tuner

@@ -59,6 +59,15 @@ def test_what_was_known_joins_the_comparison(run, tmp_path):
     assert row["best_known_us"] == min(row["compared"].values())
 
 
+def test_searches_are_compared_at_equal_trials(run, tmp_path):
+    done = run("--cases", "^c3$", "--ablation", "6", "--skip-check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = rows(tmp_path)
+    assert row["kind"] == "ablation" and set(row["us"]) == {"random", "evolutionary", "model", "learned"}
+    assert all(spent["trials"] == 6 for spent in row["spent"].values()) and all(row["us"].values())
+    assert "geometric mean" in (tmp_path / "out" / "table.md").read_text()
+
+
 def test_time_that_is_up_leaves_cases(run, tmp_path):
     done = run("--limit-seconds", "10", "--skip-check")
     assert done.returncode == 0

@@ -11,6 +11,29 @@
 namespace tc::tuner {
 namespace {
 
+/// The value of the nearest sample.
+class Nearest final : public Regressor {
+public:
+  std::vector<double> predict(const std::vector<std::vector<double>>& samples,
+                              const std::vector<double>& values,
+                              const std::vector<std::vector<double>>& queries) const override {
+    std::vector<double> result;
+    for (const std::vector<double>& query : queries) {
+      double least = INFINITY, value = 0;
+      for (std::size_t s = 0; s < samples.size(); ++s) {
+        double distance = 0;
+        for (std::size_t c = 0; c < query.size(); ++c)
+          distance += std::fabs(query[c] - samples[s][c]);
+        if (distance >= least) continue;
+        least = distance;
+        value = values[s];
+      }
+      result.push_back(value);
+    }
+    return result;
+  }
+};
+
 class StrategyTest : public ::testing::Test {
 protected:
   /// A time that has its minimum inside the space, with a failure here and there.
@@ -49,6 +72,23 @@ protected:
     return [](const MappingOptions& options) { return options.stage ? 1.0 : 2.0; };
   }
 
+  Features all_numbers() const {
+    return [](const MappingOptions& options) {
+      std::vector<double> row = {static_cast<double>(options.tile.size())};
+      for (std::size_t m = 0; m < 2; ++m)
+        row.push_back(
+            m < options.tile.size() ? std::log2(1.0 + static_cast<double>(options.tile[m])) : 0);
+      for (const std::int64_t value : {options.tasks, options.register_rows,
+                                       options.split_reduction, std::int64_t{options.stage}})
+        row.push_back(static_cast<double>(value));
+      return row;
+    };
+  }
+  std::unique_ptr<Strategy> learned(std::uint64_t seed, Estimate estimate) const {
+    return learned_search(space_, seeds(), seed, std::move(estimate), all_numbers(),
+                          std::make_shared<Nearest>());
+  }
+
   const Facts facts_ = facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}});
   const Space space_{facts_, {}, {}, {}};
 };
@@ -57,9 +97,10 @@ TEST_F(StrategyTest, SeedFirstNothingTwiceAndTheSameSequence) {
   const auto make = [&](int which, std::uint64_t seed) {
     return which == 0   ? random_search(space_, seeds(), seed)
            : which == 1 ? evolutionary_search(space_, seeds(), seed)
-                        : model_search(space_, seeds(), seed, rough());
+           : which == 2 ? model_search(space_, seeds(), seed, rough())
+                        : learned(seed, rough());
   };
-  for (int which = 0; which < 3; ++which) {
+  for (int which = 0; which < 4; ++which) {
     const std::vector<std::string> first = run(*make(which, 3), 120);
     EXPECT_EQ(first.size(), 120u) << which;
     EXPECT_EQ(first.front(), to_json(MappingOptions())) << which;
@@ -82,6 +123,33 @@ TEST_F(StrategyTest, ThoseThatLearnDoBetterThanChance) {
   }
   EXPECT_LT(evolved, by_chance);
   EXPECT_LT(guided, by_chance);
+}
+
+TEST_F(StrategyTest, WhatWasMeasuredCorrectsAModelThatMisleads) {
+  const Estimate misleading = [](const MappingOptions& options) {
+    return options.stage ? 2.0 : 1.0;
+  };
+  double guided = 0, corrected = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    double best = 0;
+    run(*model_search(space_, seeds(), seed, misleading), 80, &best);
+    guided += best;
+    run(*learned(seed, misleading), 80, &best);
+    corrected += best;
+  }
+  EXPECT_LT(corrected, guided);
+}
+
+TEST_F(StrategyTest, ARegressorThatFailsLeavesTheModel) {
+  struct Broken final : Regressor {
+    std::vector<double> predict(const std::vector<std::vector<double>>&, const std::vector<double>&,
+                                const std::vector<std::vector<double>>&) const override {
+      return {};
+    }
+  };
+  const auto strategy =
+      learned_search(space_, seeds(), 1, rough(), all_numbers(), std::make_shared<Broken>());
+  EXPECT_EQ(run(*strategy, 60).size(), 60u);
 }
 
 TEST_F(StrategyTest, ExhaustiveVisitsEverythingOnce) {

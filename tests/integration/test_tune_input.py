@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user, a disk or a killed process can do to the tuner: damaged files, odd numbers, records of other versions, tuners that die beside others."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+TEXT = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,r_k) * B(r_k,n) }\n"
+SIZES = ["-D", "M=33", "-D", "N=40", "-D", "K=27"]
+
+
+@pytest.fixture
+def program(tmp_path):
+    file = tmp_path / "f.tc"
+    file.write_text(TEXT)
+    return [str(file), *SIZES]
+
+
+def exported(tensorc, program, tmp_path):
+    assert tensorc("tune", *program, "--trials", "2", "--search", "random").returncode == 0
+    file = tmp_path / "records.jsonl"
+    assert tensorc("cache", "export", "--tuned", file).returncode == 0
+    return file
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 3],
+        lambda text: text.replace('"tuned-1"', '"tuned-9"'),
+        lambda text: text.replace('"measured"', '"miraculous"'),
+        lambda text: text.replace('"tile":', '"tyle":'),
+        lambda text: text.replace('"sizes":[33', '"sizes":["33"'),
+        lambda text: "\0\1\2 no JSON\n" + text,
+        lambda text: "[1, 2]\n" + text,
+    ],
+    ids=["cut", "version", "outcome", "option", "type", "binary", "list"],
+)
+def test_damaged_records_are_not_imported(tensorc, program, tmp_path, damage):
+    file = exported(tensorc, program, tmp_path)
+    file.write_text(damage(file.read_text()))
+    elsewhere = {"TC_CACHE_DIR": str(tmp_path / "elsewhere")}
+    done = tensorc("cache", "import", file, env=elsewhere)
+    assert done.returncode == 1, done.stdout
+    assert b"records.jsonl:" in done.stderr
+    assert tensorc("cache", "list", "--tuned", env=elsewhere).stdout == b""
+
+
+def test_records_of_another_version_serve_with_a_note_and_are_measured_again(tensorc, program, tmp_path):
+    file = exported(tensorc, program, tmp_path)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        line["versions"] = "of another time"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    elsewhere = {"TC_CACHE_DIR": str(tmp_path / "elsewhere")}
+    assert tensorc("cache", "import", file, env=elsewhere).returncode == 0
+    served = tensorc("run", *program, "--options", "tuned", "--verify", env=elsewhere)
+    assert served.returncode == 0 and b"another version of the compiler" in served.stderr
+    again = tensorc("tune", *program, "--trials", "2", "--json", env=elsewhere)
+    assert again.returncode == 0 and json.loads(again.stdout)["resumed"] == 0
+
+
+def test_rows_that_nobody_understands_do_not_matter(tensorc, program, tmp_path):
+    exported(tensorc, program, tmp_path)
+    with sqlite3.connect(tmp_path / "cache" / "kernels-v1.sqlite") as connection:
+        connection.execute("UPDATE tuned SET line = 'rubbish' WHERE id = (SELECT MIN(id) FROM tuned)")
+    assert tensorc("run", *program, "--options", "tuned", "--verify").returncode == 0
+    done = tensorc("tune", *program, "--trials", "2", "--search", "random", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["resumed"] == 1
+
+
+def test_a_store_that_is_no_database(tensorc, program, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "kernels-v1.sqlite").write_bytes(b"this is no database" * 500)
+    done = tensorc("tune", *program, "--trials", "2")
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize("place", ["nowhere/records.jsonl", "."])
+def test_an_export_that_cannot_be_written(tensorc, program, tmp_path, place):
+    exported(tensorc, program, tmp_path)
+    done = tensorc("cache", "export", "--tuned", tmp_path / place)
+    assert done.returncode == 1 and done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "-5s"], b"--budget"),
+        (["--budget", "-5s", "--trials", "2"], b"--budget"),
+        (["--budget", "inf"], b"--budget"),
+        (["--budget", "0s"], b"--trials"),
+        (["--trials", "0"], b"--trials"),
+        (["--trials", "-1"], b"--trials"),
+        (["--budget", "nan", "--trials", "2"], b"budget"),
+        (["--rounds", "-1", "--trials", "1"], b"--rounds"),
+        (["--jobs", "-1", "--trials", "1"], b"--jobs"),
+    ],
+)
+def test_budgets_that_are_none(tensorc, program, arguments, message):
+    done = tensorc("tune", *program, *arguments)
+    assert done.returncode in (1, 2) and message in done.stderr, done.stderr.decode()
+
+
+@pytest.mark.parametrize("budget", ["1e300h", "100000000h"])
+def test_a_budget_without_end(tensorc, program, budget):
+    done = tensorc("tune", *program, "--budget", budget, "--trials", "2", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    assert json.loads(done.stdout)["candidates"] == 2
+
+
+def test_seeds_that_are_no_options_are_located(tensorc, program, tmp_path):
+    file = tmp_path / "seeds"
+    file.write_text('{"version": 1}\n\n{"version": 1, "tile": "all"}\n')
+    done = tensorc("tune", *program, "--trials", "1", "--seeds", file)
+    assert done.returncode == 1 and b"seeds:3:" in done.stderr
+
+
+def test_seeds_are_compared_in_turns(tensorc, program, tmp_path):
+    file = tmp_path / "seeds"
+    file.write_text('{"version": 1, "tile": [8, 8]}\n{"version": 1, "tile": [1, 1]}\n')
+    done = tensorc("tune", *program, "--search", "seeds", "--seeds", file, "--budget", "60s", "--rounds", "7", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    trials = json.loads(done.stdout)["trials"]
+    assert [trial["options"]["tile"] for trial in trials] == [[], [8, 8], [1, 1]]
+    assert all(trial["finalist"] and trial["outcome"] == "measured" for trial in trials), "however slow"
+
+
+def test_a_learned_search_without_its_library_says_so(tensorc, program):
+    done = tensorc("tune", *program, "--search", "learned", "--trials", "2", env={"TC_LIGHTGBM": "/nonexistent.so"})
+    assert done.returncode == 0
+    assert done.stderr.count(b"the search uses the analytic model only") == 1
+
+
+def test_a_tuner_that_is_killed_leaves_the_other_one_and_the_store(tensorc, tensorc_path, program, tmp_path):
+    environment = {**os.environ, "TC_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+
+    def start(seed, *arguments):
+        line = [tensorc_path, "tune", *program, "--search", "random", "--seed", seed, "--jobs", "1", *arguments]
+        return subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    victim, other = start("1", "--budget", "1h"), start("2", "--trials", "12", "--json")
+    end = time.monotonic() + 120
+    store = tmp_path / "cache" / "kernels-v1.sqlite"
+    while True:
+        try:
+            with sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=10) as connection:
+                lines = [json.loads(line) for (line,) in connection.execute("SELECT line FROM tuned")]
+        except sqlite3.OperationalError:
+            lines = []
+        if sum("seed 1" in line["provenance"] for line in lines) >= 2:
+            break
+        assert time.monotonic() < end and victim.poll() is None
+        time.sleep(0.05)
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.communicate(timeout=60)
+    out, err = other.communicate(timeout=300)
+    assert other.returncode == 0, err.decode()
+    report = json.loads(out)
+    assert len(report["trials"]) >= 12
+    assert tensorc("cache", "verify").returncode == 0
+    kept = tensorc("cache", "export", "--tuned", "-").stdout.decode().splitlines()
+    assert len(kept) >= len({json.dumps(trial["options"]) for trial in report["trials"]})
+    # The next run clears away what the killed one left.
+    assert tensorc("tune", *program, "--trials", "1", env={"TMPDIR": str(tmp_path / "tmp")}).returncode == 0
+    assert not list(Path(tmp_path / "tmp").glob("tensorc-tune-*"))
