@@ -7,16 +7,16 @@
    printed and the script ends with status 3.
 2. Every case of the group (--group paper) is tuned for --budget seconds on all devices. The tuner itself checks every candidate and times default and
    best candidates in turns at the end; options of earlier machines (--known FILE, an options.jsonl of another run) join in a further comparison.
-3. Sizes that no run has tuned (NEW_SIZES): first served from the records alone, then tuned into a cache of their own, then default, served and tuned
-   options are timed in turns.
+3. Sizes that no run has tuned (NEW_SIZES): first served from the records alone, then tuned into a cache of their own, then default, served and
+   tuned options are timed in turns.
 
 With --ablation N instead: every case is tuned by each search with N candidates, from nothing, and the four results are timed in turns.
 LightGBM for the learned search is found as `tensorc` finds it (TC_LIGHTGBM, Python packages of the active environment).
 
 In --out: results.jsonl (a line per case, as it ends), records.jsonl (all records, exported after each case), options.jsonl (best options per
 case, for bench/gpu_suite.py --options-from), table.md, and log.txt with every command. A run that is started again with the same --out goes on:
-cases in results.jsonl are not run again, records.jsonl is imported where the cache is new. --limit-seconds ends between two cases, and leaves the rest for
-the next run.
+cases in results.jsonl are not run again, records.jsonl is imported where the cache is new. --limit-seconds ends between two cases, and leaves the
+rest for the next run.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Work:
     name: str
     text: str
     sizes: dict[str, int]
+    definition: str = ""  # empty: the only one
 
 
 class CommandFailed(RuntimeError):
@@ -163,6 +164,8 @@ class Machine:
         words = [str(file)]
         for name, value in work.sizes.items():
             words += ["-D", f"{name}={value}"]
+        if work.definition:
+            words += ["-f", work.definition]
         return [*words, "--target", self.arguments.target]
 
     def search_words(self, more: tuple) -> list[str]:
@@ -174,11 +177,11 @@ class Machine:
         words += ["--compile-limit", str(COMPILE_SECONDS), "--run-limit", str(RUN_SECONDS), *more]
         return json.loads(self.command(words, budget + SLACK, cache).stdout)
 
-    def compare(self, work: Work, candidates: list[dict]) -> dict[str, float]:
+    def compare(self, work: Work, candidates: list[dict], rounds: int = COMPARE_ROUNDS) -> dict[str, float]:
         """Times of the default and of these, in turns, by the text of the options."""
         file = self.texts / f"{work.name}.seeds"
         file.write_text("".join(json.dumps(options) + "\n" for options in candidates))
-        words = ["tune", *self.call_words(work), "--json", "--search", "seeds", "--seeds", str(file), "--rounds", str(COMPARE_ROUNDS), "--budget",
+        words = ["tune", *self.call_words(work), "--json", "--search", "seeds", "--seeds", str(file), "--rounds", str(rounds), "--budget",
                  f"{COMPARE_SECONDS}s", "--devices", self.devices.split(",")[0], "--compile-limit", str(COMPILE_SECONDS)]
         report = json.loads(self.command(words, COMPARE_SECONDS + SLACK, environment={"TC_CACHE": "off"}).stdout)
         self.log(json.dumps(report))

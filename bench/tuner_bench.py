@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a short search finds over the defaults: ten comprehensions, tuned and then compared with the defaults in turns.
+"""What a short search finds over the defaults on this CPU: ten comprehensions, tuned by each search, then all results timed in turns.
 
-    python3 bench/tuner_bench.py --tensorc build/bin/tensorc [--budget 20s] [--search model] [--target cpu] [--out FILE.md]
+    python3 bench/tuner_bench.py --tensorc build/bin/tensorc [--budget 20] [--search model] [--cases REGEX] [--out FOLDER]
+    python3 bench/tuner_bench.py --search random,evolutionary,model,learned --trials 60
 
-Each case is tuned into a cache of its own. Then default and tuned options run in turns, each in a process of its own; medians of the kernel times
-are reported. With --search A,B,... and --trials N the searches are compared at equal trials.
+Each search starts from nothing, in a cache of its own: with --trials N it tries so many candidates, else it has --budget seconds. Default and results
+then run in turns in one process (`tensorc tune --search seeds`), --rounds times; medians of these decide. Run it where nothing else runs.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import pathlib
 import re
-import statistics
-import subprocess
 import sys
 import tempfile
 
+import gpu_tune
+
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
+# Seconds that a search which counts candidates may take at most.
+MOST_SECONDS = 300
 
 # (name, file, def, sizes)
 CASES = [
@@ -37,72 +39,75 @@ CASES = [
 ]
 
 
-def call(tensorc, command, case, flags, cache):
-    _, file, definition, sizes = case
-    line = [tensorc, command, str(EXAMPLES / file)]
-    if definition:
-        line += ["-f", definition]
-    for name, value in sizes.items():
-        line += ["-D", f"{name}={value}"]
-    done = subprocess.run(line + flags, capture_output=True, text=True, env={**os.environ, "TC_CACHE_DIR": str(cache)})
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"status {done.returncode}")
-    return json.loads(done.stdout)
-
-
-def compared(tensorc, case, search, arguments):
-    """Tunes, then times default and tuned in turns."""
-    with tempfile.TemporaryDirectory() as cache:
-        flags = ["--json", "--search", search, "--target", arguments.target, "--seed", str(arguments.seed)]
-        flags += ["--trials", str(arguments.trials)] if arguments.trials else ["--budget", arguments.budget]
-        report = call(tensorc, "tune", case, flags, cache)
-        times = {"default": [], "tuned": []}
-        for _ in range(arguments.rounds):
-            for options in times:
-                run = call(tensorc, "run", case, ["--json", "--options", options, "--target", arguments.target], cache)
-                times[options].append(run["kernel_us"])
-    default, tuned = (statistics.median(times[options]) for options in ("default", "tuned"))
-    return {"default": default, "tuned": tuned, "gain": default / tuned, "report": report}
-
-
-def main() -> int:
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tensorc", default="build/bin/tensorc")
     parser.add_argument("--cases", default="", help="regular expression on case names")
-    parser.add_argument("--budget", default="20s")
+    parser.add_argument("--budget", type=float, default=20, help="seconds")
     parser.add_argument("--trials", type=int, default=0, help="candidates instead of a time")
     parser.add_argument("--search", default="model", help="one or several, separated by commas")
-    parser.add_argument("--target", default="cpu")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", help="Markdown file for the table")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--out", help="folder that keeps table, results and log")
     arguments = parser.parse_args()
-    lines = ["| case | search | default us | tuned us | default / tuned | candidates | failures |", "|---|---|--:|--:|--:|--:|---|"]
-    print("\n".join(lines), flush=True)
-    gains, failed = {}, []
-    for case in CASES:
-        if not re.search(arguments.cases, case[0]):
-            continue
-        for search in arguments.search.split(","):
+    arguments.target, arguments.devices, arguments.cache, arguments.limit_seconds = "cpu", "0", None, math.inf
+    arguments.jobs = 0
+    return arguments
+
+
+def compared(machine: gpu_tune.Machine, work: gpu_tune.Work, searches: list[str], arguments) -> dict:
+    found, reports = {}, {}
+    for search in searches:
+        more = ("--search", search, *(("--trials", str(arguments.trials)) if arguments.trials else ()))
+        with tempfile.TemporaryDirectory() as cache:
+            reports[search] = machine.tune(work, MOST_SECONDS if arguments.trials else arguments.budget, pathlib.Path(cache), more)
+        found[search] = reports[search]["options"]
+    times = machine.compare(work, list(found.values()), arguments.rounds)
+    report = reports[searches[0]]
+    return {
+        "case": work.name, "options": found, "default_us": gpu_tune.first_of(times, report),
+        "us": {search: times[gpu_tune.key(options)] for search, options in found.items()},
+        "trials": {search: gpu_tune.new_trials(reports[search]) for search in searches},
+        "failures": {search: reports[search]["failures"] for search in searches},
+    }
+
+
+def table(rows: list[dict], searches: list[str]) -> str:
+    lines = ["| case | default us | " + " | ".join(f"{search} us | default / {search} | candidates" for search in searches) + " |",
+             "|---|--:|" + "--:|--:|--:|" * len(searches)]
+    for row in rows:
+        us = row["us"]
+        cells = [f"{us[search]:.1f} | {row['default_us'] / us[search]:.2f} | {row['trials'][search]}" for search in searches]
+        lines.append(f"| {row['case']} | {row['default_us']:.1f} | " + " | ".join(cells) + " |")
+    lines.append("")
+    for search in searches:
+        gains = [row["default_us"] / row["us"][search] for row in rows]
+        if gains:
+            lines.append(f"* {search}: default over tuned {gpu_tune.mean(gains):.2f} in geometric mean, {min(gains):.2f} at least, {len(gains)} cases.")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    searches = arguments.search.split(",")
+    rows, failed = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        arguments.out = arguments.out or folder
+        machine = gpu_tune.Machine(arguments)
+        for name, file, definition, sizes in CASES:
+            if not re.search(arguments.cases, name):
+                continue
+            work = gpu_tune.Work(name, (EXAMPLES / file).read_text(), sizes, definition)
             try:
-                result = compared(arguments.tensorc, case, search, arguments)
-            except RuntimeError as error:
-                failed.append(case[0])
-                lines.append(f"| {case[0]} | {search} | failed: {error} | | | | |")
-            else:
-                gains.setdefault(search, []).append(result["gain"])
-                failures = ", ".join(f"{count} {reason}" for reason, count in result["report"]["failures"].items()) or "none"
-                lines.append(
-                    f"| {case[0]} | {search} | {result['default']:.1f} | {result['tuned']:.1f} | {result['gain']:.2f} |"
-                    f" {result['report']['candidates']} | {failures} |"
-                )
-            print(lines[-1], flush=True)
-    for search, values in gains.items():
-        mean = math.exp(sum(map(math.log, values)) / len(values))
-        lines.append(f"\n{search}: geometric mean {mean:.2f}, least {min(values):.2f}, over {len(values)} cases")
-        print(lines[-1], flush=True)
-    if arguments.out:
-        pathlib.Path(arguments.out).write_text("\n".join(lines) + "\n")
+                rows.append(compared(machine, work, searches, arguments))
+            except (gpu_tune.CommandFailed, KeyError) as problem:
+                failed.append(name)
+                print(f"{name}: {problem}", flush=True)
+                continue
+            print(f"{name}: default {rows[-1]['default_us']:.1f} us, {rows[-1]['us']}, candidates {rows[-1]['trials']}", flush=True)
+            gpu_tune.add_row(machine, rows[-1])
+            (machine.out / "table.md").write_text(table(rows, searches))
+        print(table(rows, searches))
     return 1 if failed else 0
 
 
