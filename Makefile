@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what is missing first.
-.PHONY: all build static wheel demo test docs bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint tidy clean
+.PHONY: all build static wheel demo test test-tensorflow docs bench setup venv asan fuzz fuzz-full fuzz-cuda fuzz_programs lint tidy clean
 
 BUILD ?= build
 # What is compiled twice (the wheel links the objects of the build) or again (after a checkout) comes from a compiler cache.
@@ -54,6 +54,13 @@ test: setup venv $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target all micro_bench
 	$(MAKE) wheel
 	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir $(BUILD) --output-on-failure --no-label-summary -j $(JOBS)
+
+# The package with TensorFlow, whose own requirements get a virtual environment of their own. No part of `make test`.
+test-tensorflow: wheel
+	python3 -m venv $(BUILD)/tensorflow
+	$(BUILD)/tensorflow/bin/pip install --quiet --disable-pip-version-check tensorflow-cpu pytest
+	$(BUILD)/tensorflow/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(BUILD)/dist/*.whl
+	PYTHONDONTWRITEBYTECODE=1 TF_CPP_MIN_LOG_LEVEL=2 $(BUILD)/tensorflow/bin/python -m pytest -q -p no:cacheprovider tests/python_tensorflow
 
 # 2,000 random programs as CUDA kernels in the emulator; `make test` runs 200 others.
 fuzz-cuda: setup $(BUILD)/build.ninja
