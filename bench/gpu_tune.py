@@ -54,7 +54,7 @@ COMPARE_ROUNDS = 15
 # Most seconds of one search of an ablation, which counts candidates.
 ABLATION_SECONDS = 120
 COMPILE_SECONDS = 8
-RUN_SECONDS = 10
+RUN_SECONDS = 15
 
 
 @dataclasses.dataclass
