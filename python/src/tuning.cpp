@@ -29,6 +29,7 @@ TuneSettings settings_from(const nb::dict& given, const Session& session, Target
   take(given, "trials", settings.trials);
   take(given, "search", settings.search);
   take(given, "seed", settings.seed);
+  take(given, "rounds", settings.rounds);
   take(given, "jobs", settings.jobs);
   take(given, "devices", settings.devices);
   take(given, "fixed", settings.fixed);
@@ -41,6 +42,13 @@ TuneSettings settings_from(const nb::dict& given, const Session& session, Target
       read_options(nb::cast<std::string>(given["options"]), kind);
   if (!options) raise_argument(options.error());
   settings.options = *options;
+  std::vector<std::string> seeds;
+  take(given, "seeds", seeds);
+  for (const std::string& seed : seeds) {
+    options = read_options(seed, kind);
+    if (!options) raise_argument(options.error());
+    settings.seeds.push_back(*options);
+  }
   return settings;
 }
 

@@ -29,7 +29,7 @@ module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 sys.exit(module.run_tune_worker())
 """
-_SEARCHES = ("model", "evolutionary", "random", "exhaustive")
+_SEARCHES = ("model", "learned", "evolutionary", "random", "exhaustive", "seeds")
 # Of the published package, where a configuration names only one of the two.
 _GENERATIONS, _POPULATION = 25, 100
 # Options of a search that are kept in a file.
@@ -43,13 +43,16 @@ class TunerConfig:
     trials: most candidates; `generations` times `pop_size` says the same
     threads: processes that compile; 0: one a core
     devices: one measuring process each: CUDA ordinals, or equal parts of the CPU's cores
-    search: model, evolutionary, random or exhaustive
+    search: model, learned (needs the package lightgbm), evolutionary, random, exhaustive, or seeds: what one starts from, compared
     seed: of the sequence of candidates
+    seeds: more options to start from
+    rounds: that compare the best ones in turns at the end
     fixed: names of options that stay as `starting_options` has them
     compile_limit, run_limit: seconds that one candidate may take
     """
 
-    _FIELDS = ("seconds", "trials", "generations", "pop_size", "threads", "devices", "search", "seed", "fixed", "compile_limit", "run_limit")
+    _FIELDS = ("seconds", "trials", "generations", "pop_size", "threads", "devices", "search", "seed", "seeds", "rounds", "fixed", "compile_limit",
+               "run_limit")
 
     def __init__(self, **fields: Any):
         self._set: dict[str, Any] = {}
@@ -73,6 +76,10 @@ class TunerConfig:
             if entries is None:
                 raise _arguments.refuse(value, what, "a list of ordinals")
             value = [_arguments.whole(int(item) if isinstance(item, str) and item.strip().isdigit() else item, what) for item in entries]
+        elif name == "seeds":
+            if isinstance(value, (str, MappingOptions)) or not isinstance(value, Iterable):
+                raise _arguments.refuse(value, what, "a list of options")
+            value = [MappingOptions(item) for item in value]
         elif name == "fixed":
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise _arguments.refuse(value, what, "a list of names of options")
@@ -86,7 +93,8 @@ class TunerConfig:
 
     def _settings(self) -> dict[str, Any]:
         given = self._set
-        made: dict[str, Any] = {name: given[name] for name in ("search", "seed", "devices", "fixed", "compile_limit", "run_limit") if name in given}
+        as_given = ("search", "seed", "rounds", "devices", "fixed", "compile_limit", "run_limit")
+        made: dict[str, Any] = {name: given[name] for name in as_given if name in given}
         made["jobs"] = given.get("threads", 0)
         made["trials"] = given.get("trials", 0)
         if not made["trials"] and ("generations" in given or "pop_size" in given):
@@ -172,7 +180,9 @@ def tune(operator: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any
     """A search for the arguments of one call."""
     if config is not None and not isinstance(config, TunerConfig):
         raise _arguments.refuse(config, "tuner_config", "a TunerConfig")
-    settings = {**(config or TunerConfig())._settings(), **_worker(), "options": _starting(starting_options, operator._target(arguments))}
+    config, target = config or TunerConfig(), operator._target(arguments)
+    settings = {**config._settings(), **_worker(), "options": _starting(starting_options, target)}
+    settings["seeds"] = [options._request(target) for options in config._set.get("seeds", [])]
     with tuning(operator.name, settings["seconds"], settings["trials"]) as show:
         found = TunedOptions(operator._operation.tune(arguments, keywords, settings, show))
     if found.is_interrupted:

@@ -79,6 +79,7 @@ CASES = {
     "an unknown field": (lambda: tc.TunerConfig(foo=1), "no field 'foo'"),
     "seconds that are a text": (lambda: tc.TunerConfig(seconds="1m"), "TunerConfig.seconds is '1m'"),
     "an unknown search": (lambda: tc.TunerConfig().search("genetic"), "TunerConfig.search is 'genetic' .str. where one of model"),
+    "a seed that is no list": (lambda: tc.TunerConfig(seeds=tc.MappingOptions()), "TunerConfig.seeds is "),
     "threads that are negative": (lambda: tc.TunerConfig().threads(-1), "TunerConfig.threads is -1"),
     "devices that are a number": (lambda: tc.TunerConfig().devices(1), "TunerConfig.devices is 1"),
     "a file that is missing": (lambda: tc.autotune(MATMUL, "matmul", A, A, store_to_cache=True), "need a cache_filename"),

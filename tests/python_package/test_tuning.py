@@ -63,6 +63,12 @@ def test_what_is_fixed_stays(pair):
     assert found["bounds"] == "trust"
 
 
+def test_options_to_start_from_are_compared(pair):
+    seeds = [tc.MappingOptions().tile([4, 4]), tc.MappingOptions("naive")]
+    found = tc.autotune(MATMUL, "matmul", *pair, tuner_config=tc.TunerConfig(threads=1, search="seeds", seeds=seeds, rounds=2))
+    assert [4, 4] in [trial.options["tile"] for trial in found.trials] and len(found.trials) == 3
+
+
 def test_a_file_of_options(pair, tmp_path):
     file = tmp_path / "folder/options.json"
     found = tc.autotune(MATMUL, "matmul", *pair, tuner_config=FEW, cache_filename=file, store_to_cache=True)
