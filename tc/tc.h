@@ -186,8 +186,13 @@ Result<NamedTarget, Failure> find_target(std::string_view name, const CompileCon
 /// `max_bytes` bounds the file's payload.
 std::shared_ptr<CompileCache> open_cache(const std::filesystem::path& directory,
                                          std::int64_t max_bytes = std::int64_t{1} << 30);
+/// Why the cache's file cannot be written; empty: it can, or there is none.
+std::string cache_problem(CompileCache& cache);
 
-/// "0.1.0" and the versions of everything that decides about generated code.
+/// "0.1.0" and the versions of the libraries that decide about generated code.
 std::string version();
+/// Of the compiler's own code: a hash of its sources. Together with version() part of the key of
+/// cached kernels.
+std::string build_identity();
 
 }  // namespace tc

@@ -116,4 +116,8 @@ std::shared_ptr<CompileCache> open_cache(const std::filesystem::path& directory,
       directory.empty() ? nullptr : compiler::open_sqlite_store(directory, max_bytes));
 }
 
+std::string cache_problem(CompileCache& cache) {
+  return cache.store() == nullptr ? std::string() : cache.store()->problem();
+}
+
 }  // namespace tc

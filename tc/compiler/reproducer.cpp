@@ -72,6 +72,7 @@ std::string write_reproducer(const std::filesystem::path& directory, const Compi
   Json json;
   json["tensorc_reproducer"] = 1;
   json["version"] = version();
+  json["build"] = build_identity();
   json["error"] = std::string(error);
   json["text"] = input.text;
   json["def"] = input.def;

@@ -7,7 +7,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "tc/compiler/store.h"
 
@@ -15,10 +17,13 @@ namespace tc::compiler {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Part of the file name: another layout is another file, so versions of the program never read each
 // other's rows.
 constexpr const char* kFileName = "kernels-v1.sqlite";
 constexpr int kBusyMilliseconds = 2000;
+constexpr int kPauseMilliseconds = 5;
 constexpr const char* kInsert =
     "INSERT OR REPLACE INTO kernels(key, launch_table, object, description, checksum, bytes, "
     "created, used) VALUES (?, ?, ?, ?, ?, ?, unixepoch(), unixepoch())";
@@ -82,6 +87,12 @@ public:
   ~SqliteStore() override { close(); }
 
   std::filesystem::path path() const override { return directory_ / kFileName; }
+
+  std::string problem() override {
+    std::lock_guard lock(mutex_);
+    if (ensure_open() && !read_only_) return {};
+    return problem_;
+  }
 
   std::optional<StoredKernel> find(const std::string& key) override {
     std::lock_guard lock(mutex_);
@@ -226,16 +237,35 @@ private:
       last_error_ = SQLITE_CORRUPT;
       if (access(directory_.c_str(), W_OK) == 0) rename_damaged();
     }
-    if (database_ != nullptr && owner_ == getpid()) return true;
-    database_ = nullptr;
+    const bool is_open = database_ != nullptr && owner_ == getpid();
+    // Who came while others held the file may write as soon as it is free.
+    const bool try_again = is_open && read_only_ && is_busy();
+    if (is_open && !try_again) return true;
+    close();
     owner_ = getpid();
     std::error_code error;
     std::filesystem::create_directories(directory_, error);
-    if (open_writable()) return true;
+    if (open_writable_in_time(try_again ? 0 : kBusyMilliseconds)) return true;
     if (access(directory_.c_str(), W_OK) == 0) {
-      if (set_aside_if_damaged() && open_writable()) return true;
+      if (set_aside_if_damaged() && open_writable_in_time(kBusyMilliseconds)) return true;
+    } else if (!error) {
+      error = std::error_code(errno, std::generic_category());
     }
+    if (error) problem_ = error.message();
     return open_read_only();
+  }
+
+  bool is_busy() const { return last_error_ == SQLITE_BUSY || last_error_ == SQLITE_LOCKED; }
+
+  /// Several processes that make one new file get in each other's way: the change to WAL does not
+  /// wait for the others, so the busy timeout of the connection is not enough.
+  bool open_writable_in_time(int milliseconds) {
+    const auto until = Clock::now() + std::chrono::milliseconds(milliseconds);
+    while (!open_writable()) {
+      if (!is_busy() || Clock::now() >= until) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMilliseconds));
+    }
+    return true;
   }
 
   bool open_writable() {
@@ -243,6 +273,7 @@ private:
     if (sqlite3_open_v2(path().c_str(), &database_,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
                         nullptr) != SQLITE_OK) {
+      note_error();
       close_failed();
       return false;
     }
@@ -256,7 +287,7 @@ private:
                 "FROM kernels LIMIT 1") &&
         static_cast<bool>(Statement(database_, kInsert));
     if (!ready) {
-      last_error_ = sqlite3_errcode(database_);
+      note_error();
       close_failed();
     }
     return ready;
@@ -278,6 +309,11 @@ private:
     return true;
   }
 
+  void note_error() {
+    last_error_ = sqlite3_errcode(database_);
+    problem_ = sqlite3_errmsg(database_);
+  }
+
   void close_failed() {
     sqlite3_close(database_);
     database_ = nullptr;
@@ -286,7 +322,7 @@ private:
   /// Renames a file that is no database of ours. Under a lock file, so that of several processes
   /// one does it; the others find the new file.
   bool set_aside_if_damaged() {
-    if (last_error_ == SQLITE_BUSY || last_error_ == SQLITE_LOCKED) return false;
+    if (is_busy()) return false;
     const std::string lock_path = path().string() + ".lock";
     const int lock = ::open(lock_path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
     if (lock < 0) return false;
@@ -322,7 +358,8 @@ private:
   pid_t owner_ = -1;
   bool read_only_ = false;
   bool damaged_ = false;
-  int last_error_ = SQLITE_OK;
+  int last_error_ = SQLITE_OK;  ///< of the last attempt to open the file for writing
+  std::string problem_;         ///< the same in words
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ struct StoreEntry {
 };
 
 /// Where compiled programs are kept between processes. No operation reports an error to the user of
-/// the compiler: what cannot be read is a miss, what cannot be written is not kept; problems()
-/// tells `tensorc cache verify`. Thread-safe.
+/// the compiler: what cannot be read is a miss, what cannot be written is not kept; verify()
+/// and problem() tell. Thread-safe.
 class KernelStore {
 public:
   virtual ~KernelStore() = default;
@@ -42,6 +42,8 @@ public:
   /// Reads every entry; lines that describe what is damaged, empty if nothing is.
   virtual std::vector<std::string> verify() = 0;
   virtual std::filesystem::path path() const = 0;
+  /// Why nothing can be kept; empty: it can.
+  virtual std::string problem() = 0;
 };
 
 /// SQLite in WAL mode, one file. Safe with many processes and after kill -9; a file that is no

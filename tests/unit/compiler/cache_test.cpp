@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -83,6 +85,99 @@ TEST_F(CacheTest, WorksInAChildAfterFork) {
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_TRUE(store->find("b").has_value());
+}
+
+/// Processes that make one new file at the same moment: each keeps what it puts.
+TEST_F(CacheTest, ManyProcessesMakeOneFile) {
+  constexpr int kProcesses = 12;
+  for (int round = 0; round < 4; ++round) {
+    const std::filesystem::path folder = folder_ / ("round" + std::to_string(round));
+    int start[2];
+    ASSERT_EQ(pipe(start), 0);
+    std::vector<pid_t> children;
+    for (int child = 0; child < kProcesses; ++child) {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        close(start[1]);
+        char byte = 0;
+        // Ends when the parent closes its end: for all at once.
+        while (read(start[0], &byte, 1) > 0) {
+        }
+        auto store = compiler::open_sqlite_store(folder, 1 << 20);
+        store->put(std::to_string(child), {"table", "object", "text"});
+        _exit(store->problem().empty() ? 0 : 1);
+      }
+      children.push_back(pid);
+    }
+    close(start[0]);
+    close(start[1]);
+    for (const pid_t child : children) {
+      int status = 0;
+      waitpid(child, &status, 0);
+      EXPECT_EQ(WEXITSTATUS(status), 0) << "a process cannot write in round " << round;
+    }
+    EXPECT_EQ(compiler::open_sqlite_store(folder, 1 << 20)->list().size(),
+              static_cast<std::size_t>(kProcesses));
+  }
+}
+
+/// Another process is about to make the file: the change to WAL fails at once instead of waiting.
+TEST_F(CacheTest, WaitsForWhoMakesTheFile) {
+  constexpr auto kHeld = std::chrono::milliseconds(300);
+  const std::string file = compiler::open_sqlite_store(folder_, 1 << 20)->path().string();
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    sqlite3* other = nullptr;
+    const bool held =
+        sqlite3_open(file.c_str(), &other) == SQLITE_OK &&
+        sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
+    if (write(ready[1], held ? "y" : "n", 1) != 1) _exit(2);
+    std::this_thread::sleep_for(kHeld);
+    sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
+    sqlite3_close(other);
+    _exit(0);
+  }
+  char held = 'n';
+  ASSERT_EQ(read(ready[0], &held, 1), 1);
+  ASSERT_EQ(held, 'y');
+  auto store = compiler::open_sqlite_store(folder_, 1 << 20);
+  store->put("a", {"table", "object", "text"});
+  EXPECT_EQ(store->problem(), "");
+  EXPECT_TRUE(store->find("a").has_value());
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+/// Who came while another held the file writes once it is free.
+TEST_F(CacheTest, WritesOnceTheFileIsFree) {
+  auto first = compiler::open_sqlite_store(folder_, 1 << 20);
+  first->put("a", {"table", "object", "text"});
+  const std::string file = first->path().string();
+  first.reset();
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  auto second = compiler::open_sqlite_store(folder_, 1 << 20);
+  EXPECT_NE(second->problem(), "");
+  EXPECT_TRUE(second->find("a").has_value());
+  ASSERT_EQ(sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(other);
+  second->put("b", {"table", "object", "text"});
+  EXPECT_EQ(second->problem(), "");
+  EXPECT_TRUE(second->find("b").has_value());
+}
+
+TEST_F(CacheTest, SaysWhyItCannotBeWritten) {
+  std::filesystem::create_directories(folder_);
+  std::ofstream(folder_ / "file") << "in the way";
+  EXPECT_NE(compiler::open_sqlite_store(folder_ / "file", 1 << 20)->problem(), "");
+  EXPECT_NE(compiler::open_sqlite_store("/proc/nowhere", 1 << 20)->problem(), "");
+  EXPECT_EQ(compiler::open_sqlite_store(folder_ / "new", 1 << 20)->problem(), "");
 }
 
 TEST_F(CacheTest, KeepsBytesOfAnyValue) {
