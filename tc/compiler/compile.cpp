@@ -48,8 +48,8 @@ std::string disk_key(const compiler::FrontEnd& front, const MappingOptions& opti
                               fmt::join(meta.strides, ","), meta.alignment);
     }
   }
-  identity += "\n" + to_json(options) + "\n" + target.to_string() + "\n" + version() + "\n" +
-              backend.identity();
+  identity += "\n" + to_json(options) + "\n" + target.to_string() + "\n" + version() + " " +
+              build_identity() + "\n" + backend.identity();
   const XXH128_hash_t hash = XXH3_128bits(identity.data(), identity.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
@@ -61,11 +61,17 @@ std::string describe(const compiler::FrontEnd& front, const Target& target) {
   return fmt::format("{}{} on {}", front.symbolic.name, sizes, target.arch);
 }
 
-void dump(const std::filesystem::path& directory, const std::string& def, std::string_view stage,
-          const std::string& text) {
+/// Writes one stage's text; the file if that fails.
+std::optional<std::filesystem::path> dump(const std::filesystem::path& directory,
+                                          const std::string& def, std::string_view stage,
+                                          const std::string& text) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  std::ofstream(directory / fmt::format("{}.{}", def, stage)) << text;
+  const std::filesystem::path file = directory / fmt::format("{}.{}", def, stage);
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  return out ? std::nullopt : std::optional(file);
 }
 
 std::shared_ptr<Executor::Impl>
@@ -107,10 +113,11 @@ std::optional<Failure> load_stored(const compiler::StoredKernel& stored, Executo
 Result<compiler::StoredKernel, Failure>
 build_code(const compiler::FrontEnd& front, const compiler::Backend& backend,
            const MappingOptions& options, const Target& target, const CompileContext& context) {
+  std::optional<std::filesystem::path> unwritten;
   compiler::StageObserver observe = [&](compiler::Stage stage,
                                         const std::function<std::string()>& text) {
-    if (!context.dump_dir.empty())
-      dump(context.dump_dir, front.symbolic.name, compiler::to_string(stage), text());
+    if (context.dump_dir.empty() || unwritten) return;
+    unwritten = dump(context.dump_dir, front.symbolic.name, compiler::to_string(stage), text());
   };
   Result<tile::Program, Failure> program =
       compiler::make_tile_program(front, options, target, observe);
@@ -118,6 +125,9 @@ build_code(const compiler::FrontEnd& front, const compiler::Backend& backend,
   Result<kernel::Plan, Failure> plan = compiler::make_plan(*program, options, target, observe);
   if (!plan) return plan.error();
   Result<compiler::StoredKernel, Failure> stored = backend.build(*plan, options, target, observe);
+  if (unwritten)
+    return compiler::argument_failure(
+        fmt::format("the text of a stage cannot be written to '{}'", unwritten->string()));
   if (stored) stored->description = describe(front, target);
   return stored;
 }
@@ -140,7 +150,9 @@ compile_now(std::string_view text, std::string_view def, const Metadata& metadat
   std::string key;
   if (store != nullptr) {
     key = disk_key(*front, options, target, *backend);
-    if (std::optional<compiler::StoredKernel> stored = store->find(key)) {
+    std::optional<compiler::StoredKernel> stored;
+    if (context.dump_dir.empty()) stored = store->find(key);
+    if (stored) {
       if (auto failure = load_stored(*stored, *impl)) return *failure;
       if (impl->code) {
         impl->report.source = CompileReport::Source::Disk;
@@ -151,7 +163,7 @@ compile_now(std::string_view text, std::string_view def, const Metadata& metadat
   if (auto failure = compiler::prove(source, *front)) return *failure;
   Result<compiler::StoredKernel, Failure> stored =
       build_code(*front, *backend, options, target, context);
-  if (!stored) return stored.error();
+  if (!stored) return compiler::with_places(source, stored.error());
   if (auto failure = load_stored(*stored, *impl)) return *failure;
   check(impl->code != nullptr, "freshly generated code does not load");
   if (store != nullptr) store->put(key, *stored);
@@ -204,8 +216,10 @@ Result<Executor, Failure> compile(std::string_view text, std::string_view def,
     for (const std::int64_t limit :
          {context.limits.work, context.limits.thread_work, context.limits.steps})
       key += fmt::format("/{}", limit);
-    if (std::shared_ptr<const Executor::Impl> found = context.cache->find(key))
-      return Executor(std::move(found));
+    std::shared_ptr<const Executor::Impl> found;
+    // Stages that are to be written must be made.
+    if (context.dump_dir.empty()) found = context.cache->find(key);
+    if (found) return Executor(std::move(found));
   }
   try {
     Result<std::shared_ptr<Executor::Impl>, Failure> compiled =

@@ -2,6 +2,7 @@
 #include "tc/compiler/dlpack_views.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -78,7 +79,8 @@ Result<TensorMeta, std::string> metadata_of(const DLTensor& tensor) {
     if (meta.strides[d] == INT64_MIN ||
         !checked_mul(meta.sizes[d] - 1, std::abs(meta.strides[d]), span) ||
         !checked_add(reach, span, reach) || reach > INT64_MAX / 16) {
-      return std::string("sizes and strides reach beyond the address space");
+      return fmt::format("sizes ({}) with strides ({}) reach beyond the address space",
+                         fmt::join(meta.sizes, ", "), fmt::join(meta.strides, ", "));
     }
   }
   if (bits(meta.type) < 8 && tensor.ndim > 0 && meta.sizes.back() > 1 && meta.strides.back() != 1) {

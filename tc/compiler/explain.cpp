@@ -98,7 +98,7 @@ Result<Report, Failure> explain(const SourceBuffer& source, std::string_view def
     texts[stage] = with_line_end(print());
   };
   Result<tile::Program, Failure> program = make_tile_program(*front, options, target, observe);
-  if (!program) return program.error();
+  if (!program) return with_places(source, program.error());
   const Result<tile::Program, Failure> selected = select_layouts(*program, options, target);
   if (!selected) return selected.error();
   // Operations that have a layout keep it.

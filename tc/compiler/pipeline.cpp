@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tc/compiler/memory_demand.h"
 #include "tc/lang/parser.h"
 #include "tc/lang/ranges.h"
 #include "tc/lower/cpu/lower.h"
@@ -175,6 +176,11 @@ Failure program_failure(const SourceBuffer& source, std::vector<Diagnostic> diag
   return failure;
 }
 
+Failure with_places(const SourceBuffer& source, Failure failure) {
+  if (!failure.diagnostics.empty()) failure.message = render(source, failure.diagnostics);
+  return failure;
+}
+
 Failure argument_failure(std::string message) {
   Failure failure;
   failure.kind = Failure::Kind::Argument;
@@ -228,6 +234,8 @@ Result<FrontEnd, Failure> front_end(const SourceBuffer& source, std::string_view
   for (const TensorMeta& meta : metadata.inputs)
     shapes.push_back(meta.sizes);
   lang::BindResult bound = lang::bind_sizes(front.symbolic, shapes, known);
+  if (bound.beyond_limits.has_errors())
+    return program_failure(source, bound.beyond_limits.sorted());
   if (!bound.errors.empty())
     return argument_failure(fmt::format("{}", fmt::join(bound.errors, "\n")));
   front.bindings = std::move(bound.bindings);
@@ -271,6 +279,27 @@ poly::Parallelism parallelism_of(const Target& target) {
           kProductSide};
 }
 
+/// A tensor that is too large has a place in the text.
+Failure placed(const FrontEnd& front, const Rejection& rejection) {
+  Failure failure = mapping_failure(rejection);
+  const lang::Tensor* found = nullptr;
+  for (const lang::Tensor& tensor : front.specialised.tensors) {
+    // What the compiler adds beside a tensor is called after it: "C.part".
+    const bool meant =
+        rejection.tensor == tensor.name || rejection.tensor.rfind(tensor.name + ".", 0) == 0;
+    if (meant && (found == nullptr || tensor.name.size() > found->name.size())) found = &tensor;
+  }
+  if (found == nullptr) return failure;
+  failure.diagnostics.push_back(
+      {Severity::Error,
+       "E0502",
+       found->range,
+       fmt::format("{}: {}{}; use smaller sizes", rejection.message, tensor_text(*found),
+                   lang::sizes_text(front.bindings, front.symbolic)),
+       {}});
+  return failure;
+}
+
 Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
                                                  const MappingOptions& options,
                                                  const Target& target, const StageObserver& observe,
@@ -304,10 +333,10 @@ Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
   });
   observe(Stage::Schedule, [&] { return poly::to_string(scop, *schedule, context); });
 
-  tile::Placement placement{front.inputs, front.outputs};
+  const tile::Placement placement{front.inputs, front.outputs};
   Result<tile::Program, Rejection> program =
       tile::build(scop, *schedule, placement, options, target);
-  if (!program) return mapping_failure(program.error());
+  if (!program) return placed(front, program.error());
   expect_empty(tile::verify(*program), "ill-formed tile program");
   return std::move(program).value();
 }

@@ -84,6 +84,9 @@ Result<kernel::Plan, Failure> make_plan(const tile::Program& program, const Mapp
 /// Finds the def that `name` means: itself, or the only one when `name` is empty.
 Result<std::string, Failure> choose_def(const lang::ast::Program& program, std::string_view name);
 
+/// The failure as it is, its message with the places of its diagnostics in `source`.
+Failure with_places(const SourceBuffer& source, Failure failure);
+
 Failure program_failure(const SourceBuffer& source, std::vector<Diagnostic> diagnostics);
 Failure mapping_failure(Rejection rejection);
 Failure argument_failure(std::string message);

@@ -27,10 +27,10 @@ public:
       bind_bare();
       solve();
       check_sizes();
+      set_bindings();
       if (result_.errors.empty()) check_dims();
     }
-    for (std::size_t s = 0; s < values_.size(); ++s)
-      if (values_[s]) result_.bindings.sizes[def_.sizes[s].name] = *values_[s];
+    set_bindings();
     return std::move(result_);
   }
 
@@ -38,6 +38,11 @@ private:
   template <class... Args>
   void error(fmt::format_string<Args...> format, Args&&... args) {
     result_.errors.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void set_bindings() {
+    for (std::size_t s = 0; s < values_.size(); ++s)
+      if (values_[s]) result_.bindings.sizes[def_.sizes[s].name] = *values_[s];
   }
 
   int size_named(const std::string& name) const {
@@ -72,7 +77,10 @@ private:
 
   void check_const(const Const& constant, std::int64_t value) {
     if (!is_integer(constant.type) || wrap_to(constant.type, value) == value) return;
-    error("const '{}' = {} does not fit {}", constant.name, value, name(constant.type));
+    result_.beyond_limits.error("E0335", constant.range,
+                                fmt::format("'{}' = {} does not fit {}, which holds {} to {}",
+                                            constant.name, value, name(constant.type),
+                                            min_value(constant.type), max_value(constant.type)));
   }
 
   bool check_ranks() {
@@ -90,17 +98,10 @@ private:
               param.rank == 1 ? "is" : "are");
         continue;
       }
-      std::int64_t elements = 1;
       for (std::size_t d = 0; d < shapes_[p].size(); ++d) {
         if (shapes_[p][d] < 0)
           error("argument '{}' has the negative size {} in dimension {}", param.name, shapes_[p][d],
                 d);
-        // An empty dimension makes the product 0, whatever the others are; only the others can
-        // overflow.
-        if (shapes_[p][d] > 0 && !checked_mul(elements, shapes_[p][d], elements)) {
-          error("argument '{}' has more elements than 64 bits can count", param.name);
-          break;
-        }
       }
     }
     return result_.errors.size() == before;
@@ -189,8 +190,8 @@ private:
         const auto expected = value_of(dim);
         const std::string text = to_string(def_, nullptr, dim);
         if (!expected) {
-          error("dimension {} of argument '{}', {}, does not fit 64 bits", d, params_[p]->name,
-                text);
+          report_dimension(def_, *params_[p], static_cast<std::size_t>(d), result_.bindings,
+                           result_.beyond_limits);
           continue;
         }
         if (*expected == shapes_[p][d]) continue;
@@ -209,6 +210,24 @@ private:
 };
 
 }  // namespace
+
+std::string sizes_text(const Bindings& bindings, const TypedDef& def) {
+  std::string text;
+  for (const Size& size : def.sizes) {
+    const auto at = bindings.sizes.find(size.name);
+    if (at == bindings.sizes.end()) continue;
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", size.name, at->second);
+  }
+  return text.empty() ? text : " (" + text + ")";
+}
+
+void report_dimension(const TypedDef& def, const Tensor& tensor, std::size_t dim,
+                      const Bindings& bindings, DiagnosticSink& sink) {
+  const ExprPtr& extent = tensor.extent[dim];
+  sink.error("E0334", extent->range.empty() ? tensor.range : extent->range,
+             fmt::format("dimension {} of '{}', {}, leaves 64 bits{}", dim, tensor.name,
+                         to_string(def, nullptr, extent), sizes_text(bindings, def)));
+}
 
 BindResult bind_sizes(const TypedDef& def, const std::vector<std::vector<std::int64_t>>& shapes,
                       const Bindings& known) {

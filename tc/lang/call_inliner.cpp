@@ -58,8 +58,10 @@ CallInliner::CallInliner(DefResolver& caller, const Call& call)
 
 void CallInliner::run() {
   if (caller_.next_statement_ + count_statements(callee_.body) > kMaxStatements) {
-    caller_.error("E0233", range_,
-                  fmt::format("more than {} statements after inlining calls", kMaxStatements));
+    caller_.error("E0236", range_,
+                  fmt::format("def '{}' has more than {} statements with those of its calls; split "
+                              "it into several defs",
+                              caller_.source_.name.name, kMaxStatements));
     return;
   }
   for (const TensorId output : callee_.outputs) {

@@ -23,7 +23,7 @@ namespace tc::lang {
 class CallInliner {
 public:
   CallInliner(DefResolver& caller, const Call& call);
-  /// Appends the copied statements to the caller. Reports E0215, E0217, E0218, E0230 and E0233
+  /// Appends the copied statements to the caller. Reports E0215, E0217, E0218, E0230 and E0236
   /// there.
   void run();
 

@@ -253,4 +253,22 @@ std::int64_t count_points(const TypedDef& def) {
                        first_index);
 }
 
+BusiestStatement busiest_statement(const TypedDef& def) {
+  BusiestStatement busiest;
+  for (const StatementInContext& context : statements(def)) {
+    // The statement alone in its loops.
+    TypedDef alone = def;
+    alone.body = {*context.statement};
+    for (auto loop = context.loops.rbegin(); loop != context.loops.rend(); ++loop) {
+      ForLoop copy = **loop;
+      copy.body = std::move(alone.body);
+      alone.body = {std::make_shared<const ForLoop>(std::move(copy))};
+    }
+    const std::int64_t points = count_points(alone);
+    if (busiest.statement == nullptr || points > busiest.points)
+      busiest = {context.statement, points};
+  }
+  return busiest;
+}
+
 }  // namespace tc::lang

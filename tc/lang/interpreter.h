@@ -55,5 +55,11 @@ std::vector<Value> interpret(const TypedDef& specialised, const std::vector<Valu
 /// Number of statement instances that interpret() would execute; for refusing hopeless
 /// verifications up front.
 std::int64_t count_points(const TypedDef& specialised);
+/// The statement with the most instances, and how many; null: there is none.
+struct BusiestStatement {
+  const Statement* statement = nullptr;
+  std::int64_t points = 0;
+};
+BusiestStatement busiest_statement(const TypedDef& specialised);
 
 }  // namespace tc::lang

@@ -52,6 +52,8 @@ struct Operand {
 /// memory.
 inline constexpr int kMaxExprDepth = 1000;
 inline constexpr int kMaxExprNodes = 20'000;
+/// E0233: "expression of 50000 operations: more than 20000; split it into statements".
+std::string large_expression(std::int64_t count, const char* what, std::int64_t limit);
 
 /// The rules of language.md section 5: how operands of operators, `?:`, min/max, builtins, casts
 /// and pad combine. Errors go to `sink`.

@@ -13,15 +13,6 @@ namespace {
 /// backwards are no real program.
 constexpr int kMaxTypeRounds = 100;
 
-int count_statements(const std::vector<ast::Stmt>& body) {
-  int count = 0;
-  for (const ast::Stmt& stmt : body) {
-    const auto* loop = std::get_if<ast::ForStmt>(&stmt.node);
-    count += 1 + (loop ? count_statements(loop->body) : 0);
-  }
-  return count;
-}
-
 void append(const DiagnosticSink& from, DiagnosticSink& to) {
   for (const Diagnostic& diagnostic : from.all()) {
     Diagnostic& copy = diagnostic.severity == Severity::Error
@@ -47,8 +38,9 @@ const ast::Def& ProgramResolver::source(const std::string& name) const {
 
 bool ProgramResolver::check_defs() {
   if (program_.defs.size() > kMaxDefs) {
-    sink_.error("E0233", program_.defs[kMaxDefs].name.range,
-                fmt::format("more than {} defs in one text", kMaxDefs));
+    sink_.error("E0238", program_.defs[kMaxDefs].name.range,
+                fmt::format("the text has {} defs, more than {}; split it", program_.defs.size(),
+                            kMaxDefs));
     return false;
   }
   for (std::size_t i = 0; i < program_.defs.size(); ++i) {
@@ -98,15 +90,16 @@ bool DefResolver::errors_since(std::size_t count) const {
 
 ResolvedDef DefResolver::run() {
   def_.name = source_.name.name;
+  if (!within_limits(source_, messages_))
+    return {std::move(def_), std::move(params_), false, false, {}};
   declare_params();
-  declare_returns();
-  const bool declared_well = !messages_.has_errors();
-  if (count_statements(source_.body) > kMaxStatements) {
-    error("E0233", source_.name.range,
-          fmt::format("def '{}' has more than {} statements; split it into several defs", def_.name,
-                      kMaxStatements));
+  if (def_.sizes.size() > kMaxSizes) {
+    report_limit(messages_, def_.sizes[kMaxSizes].range, kMaxSizes,
+                 fmt::format("sizes of def '{}'", def_.name));
     return {std::move(def_), std::move(params_), false, false, {}};
   }
+  declare_returns();
+  const bool declared_well = !messages_.has_errors();
   declare_written(source_.body);
   shape_written(source_.body);
   check_returns_written();

@@ -53,8 +53,10 @@ void DefResolver::resolve_callee(Call& call) {
         .notes.push_back({program_.source(name).name.range, "defined here"});
     return;
   case ProgramResolver::Status::TooDeep:
-    error("E0233", call.callee->range,
-          fmt::format("calls nested deeper than {} defs", kMaxCallDepth));
+    error(
+        "E0237", call.callee->range,
+        fmt::format("the call of '{}' is nested deeper than {} defs; call fewer within each other",
+                    name, kMaxCallDepth));
     return;
   case ProgramResolver::Status::Done: break;
   }

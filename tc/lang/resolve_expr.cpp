@@ -22,9 +22,7 @@ constexpr int kMaxRecursion = 400;
 
 Operand DefResolver::resolve(const ast::Expr& expr) {
   if (depth_ >= kMaxRecursion) {
-    error("E0233", expr.range,
-          fmt::format("expression nested deeper than {} levels; split it into statements",
-                      kMaxRecursion));
+    error("E0233", expr.range, large_expression(depth_ + 1, "nested parts", kMaxRecursion));
     return Operand::poison(expr.range);
   }
   ++depth_;

@@ -25,16 +25,12 @@
 #include <vector>
 
 #include "tc/lang/ast.h"
+#include "tc/lang/limits.h"
 #include "tc/lang/operand.h"
 #include "tc/lang/typed.h"
 #include "tc/support/diagnostic.h"
 
 namespace tc::lang {
-
-/// Limits on what a text may ask for: statements of a def (calls inlined), nested calls, defs.
-inline constexpr int kMaxStatements = 4'000;
-inline constexpr int kMaxCallDepth = 100;
-inline constexpr std::size_t kMaxDefs = 4'096;
 
 /// A parameter of a def in textual order: where it went in the typed program.
 struct ParamSlot {

@@ -4,6 +4,7 @@ set(TC_LANG_SEMA_SOURCES
   bind_sizes.cpp
   call_inliner.cpp
   canonical.cpp
+  limits.cpp
   resolve.cpp
   resolve_call.cpp
   resolve_checks.cpp

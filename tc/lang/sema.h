@@ -45,13 +45,21 @@ std::vector<TypedDef> analyse_all(const ast::Program& program, DiagnosticSink& s
 /// with one unknown, then everything is checked. `shapes[i]` belongs to the i-th tensor parameter
 /// (scalars have rank 0). `known` holds sizes given otherwise (-D) and const values. Errors are
 /// text for the caller (no source place): e.g. "argument 'B' has size 5 in dimension 0 where K = 4
-/// is expected".
+/// is expected"; values that do not fit what the text declares are diagnostics.
 struct BindResult {
   Bindings bindings;
   std::vector<std::string> errors;
+  DiagnosticSink beyond_limits;
+  bool ok() const { return errors.empty() && !beyond_limits.has_errors(); }
 };
 BindResult bind_sizes(const TypedDef& def, const std::vector<std::vector<std::int64_t>>& shapes,
                       const Bindings& known);
+
+/// E0334 for dimension `dim` of a tensor whose declared size leaves 64 bits.
+void report_dimension(const TypedDef& def, const Tensor& tensor, std::size_t dim,
+                      const Bindings& bindings, DiagnosticSink& sink);
+/// " (N = 3, K = 4)": the sizes that have a value; empty if none has.
+std::string sizes_text(const Bindings& bindings, const TypedDef& def);
 
 /// Canonical text: identity of a program up to names of everything and layout. Equal programs give
 /// equal text.

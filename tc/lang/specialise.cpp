@@ -16,20 +16,10 @@ namespace {
 /// No tensor of more bytes can be addressed with byte offsets in int64 and room to spare.
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
 
-std::string text_of(const Bindings& bindings, const TypedDef& def) {
-  std::string text;
-  for (const Size& size : def.sizes) {
-    const auto at = bindings.sizes.find(size.name);
-    if (at == bindings.sizes.end()) continue;
-    text += (text.empty() ? "" : ", ") + size.name + " = " + std::to_string(at->second);
-  }
-  return text.empty() ? text : " (" + text + ")";
-}
-
 class Specialiser {
 public:
   Specialiser(const TypedDef& def, const Bindings& bindings, DiagnosticSink& sink)
-      : source_(def), out_(def), sink_(sink), sizes_text_(text_of(bindings, def)),
+      : source_(def), out_(def), sink_(sink), sizes_text_(sizes_text(bindings, def)),
         folder_(out_, values_) {
     for (const Size& size : def.sizes)
       bind_size(size, bindings);
@@ -197,10 +187,42 @@ private:
       subscript = folder_.position(subscript);
     statement.value = folder_.value(statement.value);
     statement.position = folder_.position(statement.position);
+    check_positions(statement);
     const bool by_position = statement.op == ReduceOp::ArgMin || statement.op == ReduceOp::ArgMax;
     if (by_position) statement.accumulator = statement.value->type;
     if (!by_position) raise_type(source, statement);
     return statement;
+  }
+
+  /// What decides which elements are touched. Proofs know integers without limits, code those of 64
+  /// bits: every value on the way must be the same in both.
+  void check_positions(const Statement& statement) {
+    const auto check_values = [&](const ExprPtr& expr) { check_position(statement, expr); };
+    std::for_each(statement.conditions.begin(), statement.conditions.end(), check_values);
+    std::for_each(statement.subscripts.begin(), statement.subscripts.end(), check_values);
+    walk(statement.value, [&](const Expr& node) {
+      const auto* read = std::get_if<Read>(&node.node);
+      if (read) std::for_each(read->subscripts.begin(), read->subscripts.end(), check_values);
+    });
+  }
+
+  void check_position(const Statement& statement, const ExprPtr& expr) {
+    const ExprPtr beyond = beyond_64_bits(expr, folder_.intervals);
+    if (!beyond) return;
+    fail("E0334", beyond->range.empty() ? expr->range : beyond->range,
+         "the values of '" + to_string(out_, &statement, beyond) + "' leave 64 bits" + sizes_text_ +
+             "; use smaller factors or sizes");
+  }
+
+  /// The smallest part of an affine expression whose values are no 64-bit integers; null: all are.
+  ExprPtr beyond_64_bits(const ExprPtr& expr, const Intervals& variables) const {
+    ExprPtr found;
+    map_children(expr, [&](const ExprPtr& child) {
+      if (!found) found = beyond_64_bits(child, variables);
+      return child;
+    });
+    if (found || !is_affine(expr) || interval(out_, expr, variables)) return found;
+    return expr;
   }
 
   void add_condition(const Statement& statement, const ExprPtr& source, std::vector<ExprPtr>& out) {
@@ -309,10 +331,18 @@ private:
       }
       std::int64_t from = *begin;
       std::int64_t count = std::max<std::int64_t>(*extent, 0);
+      std::int64_t end = 0;
       // What is really written; the symbolic box can be larger where a range or loop is empty or
       // bends.
-      if (written) from = (*written)[d].lo;
-      if (written) count = (*written)[d].hi - (*written)[d].lo + 1;
+      const Interval box = written ? (*written)[d] : Interval{0, 0};
+      if (written) from = box.lo;
+      if (box.lo == INT64_MIN || !checked_add(box.hi, 1, end) ||
+          (written && !checked_add(end, -box.lo, count)) || !checked_add(from, count, end)) {
+        fail("E0334", tensor.range,
+             "dimension " + std::to_string(d) + " of '" + tensor.name + "', from " +
+                 std::to_string(from) + " on, ends beyond 64 bits" + sizes_text_);
+        continue;
+      }
       const bool given = d < tensor.extent_given.size() && tensor.extent_given[d];
       if (given && count != *extent) {
         fail("E0332", tensor.range,

@@ -214,7 +214,8 @@ std::optional<std::vector<Interval>> Extents::written() const {
     check(access.exact(), "a left side that is not affine");
     const isl::set elements = access.relation.intersect_domain(domain).range();
     for (int d = 0; d < static_cast<int>(statement_.subscripts.size()); ++d) {
-      box.push_back({elements.dim_min_val(d).num_si(), elements.dim_max_val(d).num_si()});
+      box.push_back(
+          {sets::clamped(elements.dim_min_val(d)), sets::clamped(elements.dim_max_val(d))});
     }
     return box;
   });

@@ -94,6 +94,11 @@ std::optional<Operand> Typing::passed_through(const std::vector<Operand>& operan
   return std::nullopt;
 }
 
+std::string large_expression(std::int64_t count, const char* what, std::int64_t limit) {
+  return fmt::format("expression of {} {}, more than {}; split it into statements", count, what,
+                     limit);
+}
+
 /// Bounds depth and size of what was built from `parts`, so that later traversals cannot exhaust
 /// the stack.
 Operand Typing::sized(Operand result, const std::vector<Operand>& parts) {
@@ -104,10 +109,10 @@ Operand Typing::sized(Operand result, const std::vector<Operand>& parts) {
     nodes += part.nodes;
   }
   if (result.depth > kMaxExprDepth || nodes > kMaxExprNodes) {
+    const bool deep = result.depth > kMaxExprDepth;
     sink_->error("E0233", result.range,
-                 fmt::format("expression of {} operations, {} deep: more than {} or deeper than "
-                             "{}; split it into statements",
-                             nodes, result.depth, kMaxExprNodes, kMaxExprDepth));
+                 deep ? large_expression(result.depth, "levels", kMaxExprDepth)
+                      : large_expression(nodes, "operations", kMaxExprNodes));
     return Operand::poison(result.range);
   }
   result.nodes = static_cast<int>(nodes);

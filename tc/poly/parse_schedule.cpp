@@ -13,6 +13,7 @@
 #include "tc/poly/instances.h"
 #include "tc/poly/schedule.h"
 #include "tc/poly/tree.h"
+#include "tc/sets/queries.h"
 #include "tc/support/check.h"
 
 namespace tc::poly {
@@ -185,10 +186,7 @@ private:
     const auto coefficient = [&](isl_dim_type type, int at) -> std::optional<std::int64_t> {
       isl_val* value = type == isl_dim_cst ? isl_aff_get_constant_val(aff.get())
                                            : isl_aff_get_coefficient_val(aff.get(), type, at);
-      const bool integral = isl_val_is_int(value) == isl_bool_true;
-      const std::int64_t number = integral ? isl_val_get_num_si(value) : 0;
-      isl_val_free(value);
-      return integral ? std::optional(number) : std::nullopt;
+      return sets::integer(isl::manage(value));
     };
     if (isl_aff_dim(aff.get(), isl_dim_div) != 0) return std::nullopt;
     std::optional<LinearDim> found;

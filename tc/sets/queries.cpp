@@ -9,6 +9,19 @@
 
 namespace tc::sets {
 
+std::optional<std::int64_t> integer(const isl::val& value) {
+  const auto compare = [&](std::int64_t limit) {
+    return isl::manage(isl_val_int_from_si(value.ctx().get(), limit));
+  };
+  const bool fits = value.is_int() && value.ge(compare(INT64_MIN)) && value.le(compare(INT64_MAX));
+  return fits ? std::optional<std::int64_t>(value.num_si()) : std::nullopt;
+}
+
+std::int64_t clamped(const isl::val& value) {
+  const std::int64_t nearest = value.is_pos() ? INT64_MAX : INT64_MIN;
+  return integer(value).value_or(nearest);
+}
+
 namespace {
 
 Point coordinates(const isl::point& point, unsigned dims) {
@@ -16,7 +29,7 @@ Point coordinates(const isl::point& point, unsigned dims) {
   for (unsigned d = 0; d < dims; ++d) {
     const isl::val value =
         isl::manage(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d)));
-    out.push_back(value.num_si());
+    out.push_back(clamped(value));
   }
   return out;
 }

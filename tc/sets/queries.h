@@ -27,6 +27,11 @@ std::optional<Point> first_point(const isl::set& set);
 /// nullopt if it is empty.
 std::optional<Pair> first_pair(const isl::map& map);
 
+/// A number of isl, which has no limits, as an integer of 64 bits; nullopt: it is none.
+std::optional<std::int64_t> integer(const isl::val& value);
+/// The same for integers and infinities; the nearest of 64 bits where it does not fit.
+std::int64_t clamped(const isl::val& value);
+
 /// Drops all dimensions of the domain from `first` on: { S[t, i] -> A[a] } to { S[t] -> A[a] :
 /// exists i }, with the given tuple name.
 isl::map project_domain(const isl::map& map, unsigned first, const std::string& tuple);

@@ -179,6 +179,35 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+namespace {
+
+/// Counts what is shown of one severity, and what is not.
+struct Rest {
+  std::size_t shown = 0, omitted = 0;
+  SourceRange first;  ///< of those that are not shown
+
+  bool take(SourceRange range) {
+    if (shown < kMaxShown) {
+      ++shown;
+      return true;
+    }
+    if (omitted++ == 0) first = range;
+    return false;
+  }
+  void append_to(std::vector<Diagnostic>& result, Severity severity, const char* code,
+                 const char* what) const {
+    const bool said = !result.empty() && result.back().code == code;
+    if (omitted == 0 || said) return;
+    result.push_back({severity,
+                      code,
+                      first,
+                      fmt::format("too many {}: from here on {} more are not shown", what, omitted),
+                      {}});
+  }
+};
+
+}  // namespace
+
 Diagnostic& DiagnosticSink::error(std::string code, SourceRange range, std::string message) {
   ++errors_;
   diagnostics_.push_back({Severity::Error, std::move(code), range, std::move(message), {}});
@@ -201,8 +230,15 @@ std::vector<Diagnostic> DiagnosticSink::sorted() const {
   }
   std::sort(order.begin(), order.end());
   std::vector<Diagnostic> result;
-  for (const auto& [begin, position] : order)
-    result.push_back(diagnostics_[position]);
+  Rest errors, warnings;
+  for (const auto& [begin, position] : order) {
+    const Diagnostic& diagnostic = diagnostics_[position];
+    Rest& rest = diagnostic.severity == Severity::Error ? errors : warnings;
+    // The parser, which stops by itself, has said so.
+    if (rest.take(diagnostic.range) || diagnostic.code == "E0119") result.push_back(diagnostic);
+  }
+  errors.append_to(result, Severity::Error, "E0119", "errors");
+  warnings.append_to(result, Severity::Warning, "W0119", "warnings");
   return result;
 }
 

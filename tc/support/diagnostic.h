@@ -28,6 +28,9 @@ struct Diagnostic {
   std::vector<DiagnosticNote> notes;
 };
 
+/// What a person reads of one text.
+inline constexpr std::size_t kMaxShown = 100;
+
 /// Collects diagnostics of one text. Phases append and go on; a phase boundary asks has_errors().
 class DiagnosticSink {
 public:
@@ -35,7 +38,8 @@ public:
   Diagnostic& warning(std::string code, SourceRange range, std::string message);
 
   bool has_errors() const { return errors_ > 0; }
-  /// In order of place in the text; at most one of the same code and place.
+  /// In order of place in the text; at most one of the same code and place. Of the errors, and of
+  /// the warnings, the first kMaxShown; then one (E0119, W0119) that says how many more there are.
   std::vector<Diagnostic> sorted() const;
   const std::vector<Diagnostic>& all() const { return diagnostics_; }
 

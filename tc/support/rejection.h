@@ -24,6 +24,7 @@ struct Rejection {
   std::string message;     ///< for a user: lower case, names and numbers
   std::int64_t used = 0;   ///< what the mapping needs (unit as in the message)
   std::int64_t limit = 0;  ///< what there is
+  std::string tensor{};    ///< the tensor that is too large, if it is one
 
   std::string to_string() const;
 };

@@ -5,13 +5,16 @@
 
 namespace tc {
 
+const char* to_string(TargetKind kind) {
+  return kind == TargetKind::Cpu ? "cpu" : "cuda";
+}
+
 std::string Target::to_string() const {
   return fmt::format(
       "{} arch={} features={} vector_bits={} vector_registers={} cores={} l1={} l2={} l3={} "
       "shared={} threads={}",
-      kind == TargetKind::Cpu ? "cpu" : "cuda", arch, features.empty() ? "default" : features,
-      vector_bits, vector_registers, cores, l1_bytes, l2_bytes, l3_bytes, shared_bytes,
-      max_threads);
+      tc::to_string(kind), arch, features.empty() ? "default" : features, vector_bits,
+      vector_registers, cores, l1_bytes, l2_bytes, l3_bytes, shared_bytes, max_threads);
 }
 
 std::optional<Target> cpu_target(std::string_view arch) {

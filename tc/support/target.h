@@ -32,6 +32,9 @@ struct Target {
   std::string to_string() const;
 };
 
+/// "cpu" or "cuda".
+const char* to_string(TargetKind kind);
+
 /// Facts for a named CPU level: x86-64-v2, x86-64-v3, x86-64-v4, aarch64. nullopt: unknown name.
 std::optional<Target> cpu_target(std::string_view arch);
 /// Facts for a CUDA architecture: sm_80, sm_86, sm_89, sm_90a, sm_100a; `cores` are the

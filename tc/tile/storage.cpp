@@ -144,10 +144,10 @@ private:
       auto& storage = result_.tensors[t];
       if (uses_[t].first < 0 || storage.kind != TensorStorage::Kind::Unused) continue;
       const std::int64_t bytes = box_bytes(scop_.tensors[t].type, scop_.tensors[t].extent);
-      if (bytes > kMaxScratchBytes) return overflow(storage.name, bytes);
+      if (bytes > kMaxScratchBytes) return overflow(scop_.tensors[t].name, bytes);
       storage.kind = TensorStorage::Kind::Argument;
       storage.argument = add(storage.name, bytes, uses_[t].first, uses_[t].last);
-      if (space.total() > kMaxScratchBytes) return overflow(storage.name, space.total());
+      if (space.total() > kMaxScratchBytes) return overflow(scop_.tensors[t].name, space.total());
     }
     result_.scratch_bytes = space.total();
     return std::move(result_);
@@ -157,7 +157,7 @@ private:
     return {RejectionKind::ScratchOverflow,
             "temporary '" + name + "' brings scratch to " + std::to_string(bytes) +
                 " bytes, the limit is " + std::to_string(kMaxScratchBytes),
-            bytes, kMaxScratchBytes};
+            bytes, kMaxScratchBytes, name};
   }
 
   const poly::Scop& scop_;

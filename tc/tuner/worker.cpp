@@ -12,6 +12,7 @@
 #include <new>
 #include <ostream>
 
+#include "tc/compiler/memory_demand.h"
 #include "tc/tuner/bench.h"
 #include "tc/tuner/protocol.h"
 #include "tc/tuner/reference.h"
@@ -98,7 +99,9 @@ private:
       if (job.kind == Job::Kind::Reference) return reference();
       return candidate(job);
     } catch (const std::bad_alloc&) {
-      return failed(Outcome::Rejected, "memory", "out of memory");
+      return failed(Outcome::Rejected, "memory",
+                    render(source_, compiler::memory_diagnostic(*front_, "out of memory",
+                                                                compiler::Temporaries::Counted)));
     } catch (const std::exception& error) {
       return failed(Outcome::Rejected, "internal error", error.what());
     }

@@ -191,9 +191,12 @@ Result<Opened, std::string> open_candidate(const std::string& file, int driver_v
 Result<std::shared_ptr<const Nvrtc>, Rejection> Nvrtc::open(const NvrtcSearch& search) {
   Search places;
   std::vector<std::string> candidates;
+  std::string problems;
   if (!search.cuda_path.empty()) {
     if (is_file(search.cuda_path))
       candidates.push_back(search.cuda_path);
+    else if (!exists(search.cuda_path))
+      problems += fmt::format("\n  TC_CUDA_PATH={}: no such file or folder", search.cuda_path);
     else
       places.root(search.cuda_path);
   } else {
@@ -220,7 +223,6 @@ Result<std::shared_ptr<const Nvrtc>, Rejection> Nvrtc::open(const NvrtcSearch& s
   for (const std::string& file : places.files())
     if (std::find(candidates.begin(), candidates.end(), file) == candidates.end())
       candidates.push_back(file);
-  std::string problems;
   for (const std::string& file : candidates) {
     auto opened = open_candidate(file, search.driver_version);
     if (!opened) {

@@ -19,7 +19,9 @@ lang::TypedDef front_end(const std::string& text, const Shapes& shapes,
   const auto def = lang::analyse(program, program.defs.at(0).name.name, sink);
   throw_if_errors(source, sink);
   const auto bound = lang::bind_sizes(*def, shapes, known);
-  if (!bound.errors.empty()) throw std::runtime_error(bound.errors.front());
+  if (!bound.ok())
+    throw std::runtime_error(bound.errors.empty() ? bound.beyond_limits.all().front().message
+                                                  : bound.errors.front());
   auto specialised = lang::specialise(*def, bound.bindings, sink);
   throw_if_errors(source, sink);
   return std::move(*specialised);

@@ -36,7 +36,9 @@ FrontEndResult compile(const std::string& text,
   if (!typed || sink.has_errors()) return finish();
   const BindResult bound = bind_sizes(*typed, shapes, known);
   result.binding_errors = bound.errors;
-  if (!bound.errors.empty()) return finish();
+  for (const Diagnostic& diagnostic : bound.beyond_limits.sorted())
+    result.binding_errors.push_back(diagnostic.message);
+  if (!bound.ok()) return finish();
   result.specialised = specialise(*typed, bound.bindings, sink);
   if (!result.specialised || sink.has_errors()) return finish();
   prove(*result.specialised, bound.bindings, sink);

@@ -22,11 +22,14 @@ TEST_P(BindSizes, SolvesOrExplains) {
   ASSERT_TRUE(resolved.def) << resolved.messages;
   const BindResult bound = bind_sizes(*resolved.def, GetParam().shapes, GetParam().known);
   std::string text;
-  if (bound.errors.empty())
+  if (bound.ok())
     for (const auto& [name, value] : bound.bindings.sizes)
       text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
   for (const std::string& error : bound.errors)
     text += error + "\n";
+  for (const Diagnostic& diagnostic : bound.beyond_limits.sorted())
+    text += diagnostic.code + " " + std::to_string(diagnostic.range.begin) + ": " +
+            diagnostic.message + "\n";
   EXPECT_EQ(text, GetParam().expected);
 }
 
@@ -67,7 +70,11 @@ const Row kRows[] = {
     {"float(N) A, float B", {{3}, {}}, "N=3"},
     {"float(N) A, float(N) B", {{3}}, "'f' takes 2 tensor arguments, 1 given\n"},
     {"float(N) A", {{-3}}, "argument 'A' has the negative size -3 in dimension 0\n"},
-    {"float(N,M) A", {{INT64_MAX, 3}}, "argument 'A' has more elements than 64 bits can count\n"},
+    // Too many elements are found with all sizes known, at the tensor's place.
+    {"float(N,M) A", {{INT64_MAX, 3}}, "M=3 N=9223372036854775807"},
+    {"float(N*N) A, float(N) B",
+     {{4}, {INT64_MAX}},
+     "E0334 12: dimension 0 of 'A', N * N, leaves 64 bits (N = 9223372036854775807)\n"},
     {"float(N) A",
      {{3}},
      "argument 'A' has size 3 in dimension 0 where N = 4 is expected\n",
@@ -80,7 +87,7 @@ const Row kRows[] = {
      "value\n"},
     {"float(N) A, const int8 S",
      {{12}},
-     "const 'S' = 300 does not fit int8\n",
+     "E0335 18: 'S' = 300 does not fit int8, which holds -128 to 127\n",
      with_const("S", 300)},
 };
 INSTANTIATE_TEST_SUITE_P(Table, BindSizes, testing::ValuesIn(kRows));

@@ -139,7 +139,7 @@ TEST(Calls, ExponentialInliningIsRefused) {
   }
   const Resolved resolved = resolve_text(text);
   EXPECT_FALSE(resolved.def);
-  EXPECT_TRUE(resolved.has("E0233")) << resolved.messages;
+  EXPECT_TRUE(resolved.has("E0236")) << resolved.messages;
 }
 
 TEST(Calls, DeepChainsAreRefused) {
@@ -149,7 +149,21 @@ TEST(Calls, DeepChainsAreRefused) {
            "(a) }" + text;
   const Resolved resolved = resolve_text(text, "f2000");
   EXPECT_FALSE(resolved.def);
-  EXPECT_TRUE(resolved.has("E0233")) << resolved.messages;
+  EXPECT_TRUE(resolved.has("E0237")) << resolved.messages;
+}
+
+TEST(Calls, ManyStatementsAndDefsAreRefused) {
+  std::string body;
+  for (int i = 0; i <= 4000; ++i)
+    body += "b(i) = a(i) ";
+  const Resolved statements = resolve_text("def f(float(N) a) -> (b) { " + body + "}");
+  EXPECT_TRUE(statements.has("E0236")) << statements.messages;
+  EXPECT_NE(statements.messages.find("has 4001 statements, more than 4000"), std::string::npos);
+  std::string defs;
+  for (int i = 0; i <= 4096; ++i)
+    defs += "def f" + std::to_string(i) + "() -> (b) { b = 1 } ";
+  const Resolved many = resolve_text(defs, "f0");
+  EXPECT_TRUE(many.has("E0238")) << many.messages;
 }
 
 }  // namespace
