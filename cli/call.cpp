@@ -153,7 +153,8 @@ void bind_from_shapes(const lang::TypedDef& def,
 }
 
 /// Extents of a parameter without data. Throws when a size is not known.
-std::vector<std::int64_t> shape_from_sizes(const lang::TypedDef& def, const lang::Tensor& tensor,
+std::vector<std::int64_t> shape_from_sizes(const SourceBuffer& source, const lang::TypedDef& def,
+                                           const lang::Tensor& tensor,
                                            const lang::Bindings& bindings) {
   std::vector<std::int64_t> sizes(def.sizes.size(), 0);
   std::set<int> unknown;
@@ -188,9 +189,11 @@ std::vector<std::int64_t> shape_from_sizes(const lang::TypedDef& def, const lang
     env.sizes = &sizes;
     env.consts = &consts;
     const auto value = lang::evaluate(extent, env);
-    if (!value)
-      throw CommandError(kUserError,
-                         fmt::format("the size of argument '{}' overflows", tensor.name));
+    if (!value) {
+      DiagnosticSink sink;
+      lang::report_dimension(def, tensor, shape.size(), bindings, sink);
+      throw CommandError(kUserError, render(source, sink.sorted()));
+    }
     shape.push_back(*value);
   }
   return shape;
@@ -200,6 +203,7 @@ std::vector<std::int64_t> shape_from_sizes(const lang::TypedDef& def, const lang
 
 void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& environment) {
   flags.target = environment.target;
+  if (environment.target_given) flags.environment_target = environment.target;
   command.add_option("file", flags.file, "program text; - reads stdin")->required();
   command.add_option("-f,--def", flags.def, "def to use; not needed when the text has one");
   command.add_option("-D,--define", flags.defines, "NAME=VALUE of a size or const parameter");
@@ -242,7 +246,10 @@ MappingOptions overridden(const MappingOptions& options,
     } else {
       json[field.name] = found->second;
     }
-    if (json[field.name].is_discarded())
+    // What is wrong with one value is said with the value as it was written.
+    const nlohmann::ordered_json alone = {{"version", json["version"]},
+                                          {field.name, json[field.name]}};
+    if (json[field.name].is_discarded() || !options_from_json(alone.dump()))
       throw CommandError(kUsage, fmt::format("option {} expects {}, not '{}'", field.name,
                                              field.domain, found->second));
   });
@@ -256,9 +263,7 @@ MappingOptions options_of_records(const Call& call, const CompileContext& contex
   const Result<TunedOptions, Failure> tuned =
       tuned_options(call.source.text(), call.def, call.metadata, call.target, context);
   if (!tuned) {
-    if (tuned.error().kind == Failure::Kind::Program)
-      throw CommandError(kUserError, render(call.source, tuned.error().diagnostics));
-    throw_failure(tuned.error());
+    throw_failure(tuned.error(), call.source);
   }
   fmt::print(stderr, "tensorc: options tuned: {}\n", tuned->note);
   return tuned->options;
@@ -296,6 +301,8 @@ NamedTarget make_target(const CallFlags& flags, const CompileContext& context) {
                        found.error().message +
                            "\n'compile' needs no device when --arch names an architecture: sm_90a");
   }
+  if (!found && flags.target == flags.environment_target)
+    throw CommandError(kUsage, fmt::format("TC_TARGET={}: {}", name, found.error().message));
   if (!found) throw CommandError(kUsage, found.error().message);
   if (has_arch && flags.target.rfind("cuda:", 0) == 0) {
     const auto device = parse_integer(flags.target.substr(5));
@@ -304,6 +311,13 @@ NamedTarget make_target(const CallFlags& flags, const CompileContext& context) {
     found->device = static_cast<int>(*device);
   }
   return *found;
+}
+
+void set_target(nlohmann::ordered_json& json, const Call& call) {
+  json["target"] = to_string(call.target.kind);
+  json["arch"] = call.target.arch;
+  json["features"] = call.target.features;
+  if (call.target.kind == TargetKind::Cuda) json["device"] = call.device;
 }
 
 void throw_failure(const Failure& failure) {
@@ -315,6 +329,11 @@ void throw_failure(const Failure& failure) {
   case Failure::Kind::Internal: throw CommandError(kInternal, failure.message);
   }
   throw CommandError(kInternal, failure.message);
+}
+
+void throw_failure(const Failure& failure, const SourceBuffer& source) {
+  // Messages of the library know no name of a file.
+  throw_failure(compiler::with_places(source, failure));
 }
 
 Call make_call(const CallFlags& flags, const CompileContext& context) {
@@ -355,7 +374,7 @@ Call make_call(const CallFlags& flags, const CompileContext& context) {
     }
     TensorMeta meta;
     meta.type = tensor.type;
-    meta.sizes = shape_from_sizes(*typed, tensor, bindings);
+    meta.sizes = shape_from_sizes(call.source, *typed, tensor, bindings);
     meta.alignment = std::max(1, bits(meta.type) / 8);
     call.metadata.inputs.push_back(std::move(meta));
   }

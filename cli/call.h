@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct CallFlags {
   std::vector<std::string> defines;  ///< -D NAME=VALUE
   std::vector<std::string> inputs;   ///< --input NAME=FILE, or NAME=NUMBER for a scalar
   std::string target;
+  std::string environment_target;  ///< what TC_TARGET says; empty: it is not set
   std::string arch = "native";
   std::string options = "default";
   std::map<std::string, std::string> overrides;  ///< one flag per field of the options schema
@@ -52,7 +54,11 @@ Call make_call(const CallFlags& flags, const CompileContext& context);
 NamedTarget make_target(const CallFlags& flags, const CompileContext& context);
 MappingOptions make_options(const CallFlags& flags, TargetKind kind);
 
-/// Status and text of a failed compilation.
+/// The fields that say where a call runs: target, arch, features, and device on a GPU.
+void set_target(nlohmann::ordered_json& json, const Call& call);
+
+/// Status and text of a failed compilation; diagnostics are shown with their lines of `source`.
 [[noreturn]] void throw_failure(const Failure& failure);
+[[noreturn]] void throw_failure(const Failure& failure, const SourceBuffer& source);
 
 }  // namespace tc::cli

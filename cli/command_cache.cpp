@@ -77,6 +77,13 @@ std::string record_lines(tuner::RecordStore& records) {
   return lines;
 }
 
+/// For actions that change the cache.
+void expect_writable(compiler::KernelStore& store) {
+  if (const std::string problem = store.problem(); !problem.empty())
+    throw CommandError(kUserError, fmt::format("the cache '{}' cannot be written: {}",
+                                               store.path().string(), problem));
+}
+
 /// A line is a kernel or a tuned record.
 struct Imported {
   std::vector<std::pair<std::string, compiler::StoredKernel>> kernels;
@@ -115,6 +122,7 @@ int import_entries(compiler::KernelStore& store, tuner::RecordStore& records,
                                                  arguments.front(), number, error.what()));
     }
   }
+  expect_writable(store);
   for (const auto& [key, kernel] : imported.kernels)
     store.put(key, kernel);
   for (const tuner::Record& record : imported.records) {
@@ -158,6 +166,7 @@ int cache_command(const CacheFlags& flags, const Environment& environment) {
   std::unique_ptr<compiler::KernelStore> store =
       compiler::open_sqlite_store(environment.cache_dir, INT64_MAX);
   const std::unique_ptr<tuner::RecordStore> records = tuner::open_sqlite_records(store->path());
+  if (flags.action == "clear" || flags.action == "prune") expect_writable(*store);
   if (flags.tuned) return records_command(flags, *records);
   if (flags.action == "path") {
     fmt::print("{}\n", store->path().string());

@@ -104,13 +104,43 @@ std::string finish_plan(const kernel::Plan& plan, const Back& back, Stage stage)
       kUsage, fmt::format("stage '{}' comes before the given one", compiler::to_string(stage)));
 }
 
+/// With --from tile and kernel FILE is the text of that stage: what only a program takes has no
+/// meaning beside it.
+void check_from(const CompileFlags& flags) {
+  const CallFlags& call = flags.call;
+  const char* given = !call.defines.empty()     ? "-D"
+                      : !call.inputs.empty()    ? "--input"
+                      : !call.def.empty()       ? "--def"
+                      : call.options == "tuned" ? "--options tuned"
+                                                : nullptr;
+  if (given == nullptr) return;
+  throw CommandError(
+      kUsage, fmt::format("{0} has no meaning beside --from {1}: FILE is the text of one {1} "
+                          "program, as --emit {1} prints it, with its def and sizes fixed",
+                          given, flags.from));
+}
+
+/// A text of a stage that does not parse. A program in its place is told apart.
+CommandError stage_error(const CompileFlags& flags, const std::string& text,
+                         const kernel::ParseError& error) {
+  std::string message =
+      fmt::format("{}:{}:{}: error: {}", flags.call.file, error.line, error.column, error.message);
+  DiagnosticSink sink;
+  const SourceBuffer source(flags.call.file, text);
+  const lang::ast::Program program = lang::parse(source, sink);
+  if (!sink.has_errors() && !program.defs.empty()) {
+    message = fmt::format("'{0}' is a program; --from {1} takes the text of that stage in its "
+                          "place: 'tensorc compile {0} ... --emit {1} -o TEXT', then 'tensorc "
+                          "compile TEXT --from {1} --emit {2}'",
+                          flags.call.file, flags.from, flags.emit);
+  }
+  return {kUserError, message};
+}
+
 std::string from_kernel(const CompileFlags& flags, const CompileContext& context, Stage stage) {
   const std::string text = read_file(flags.call.file);
   Result<kernel::Plan, kernel::ParseError> plan = kernel::parse_plan(text);
-  if (!plan)
-    throw CommandError(kUserError,
-                       fmt::format("{}:{}:{}: error: {}", flags.call.file, plan.error().line,
-                                   plan.error().column, plan.error().message));
+  if (!plan) throw stage_error(flags, text, plan.error());
   if (const auto problems = kernel::verify(*plan); !problems.empty())
     throw CommandError(kUserError,
                        fmt::format("{}: ill-formed kernel: {}", flags.call.file, problems.front()));
@@ -120,11 +150,7 @@ std::string from_kernel(const CompileFlags& flags, const CompileContext& context
 std::string from_tile(const CompileFlags& flags, const CompileContext& context, Stage stage) {
   const std::string text = read_file(flags.call.file);
   Result<tile::Program, kernel::ParseError> program = tile::parse(text);
-  if (!program) {
-    throw CommandError(kUserError,
-                       fmt::format("{}:{}:{}: error: {}", flags.call.file, program.error().line,
-                                   program.error().column, program.error().message));
-  }
+  if (!program) throw stage_error(flags, text, program.error());
   if (const auto problems = tile::verify(*program); !problems.empty()) {
     throw CommandError(kUserError, fmt::format("{}: ill-formed tile program: {}", flags.call.file,
                                                problems.front()));
@@ -156,11 +182,11 @@ std::string from_program(const CompileFlags& flags, const CompileContext& contex
   const Call call = make_call(flags.call, for_call);
   Result<compiler::FrontEnd, Failure> front = compiler::front_end(
       call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
-  if (!front) throw_failure(front.error());
+  if (!front) throw_failure(front.error(), call.source);
   if (!front->warnings.empty()) fmt::print(stderr, "{}", render(call.source, front->warnings));
   if (stage == Stage::Typed) return lang::to_string(front->symbolic);
   if (stage == Stage::Ranges) return lang::to_string(front->specialised);
-  if (auto failure = compiler::prove(call.source, *front)) throw_failure(*failure);
+  if (auto failure = compiler::prove(call.source, *front)) throw_failure(*failure, call.source);
   std::string found;
   const compiler::StageObserver observe = [&](Stage made,
                                               const std::function<std::string()>& print) {
@@ -169,7 +195,7 @@ std::string from_program(const CompileFlags& flags, const CompileContext& contex
   const std::string schedule = flags.from.empty() ? std::string() : read_file(flags.from);
   Result<tile::Program, Failure> program =
       compiler::make_tile_program(*front, call.options, call.target, observe, schedule);
-  if (!program) throw_failure(program.error());
+  if (!program) throw_failure(program.error(), call.source);
   if (!found.empty()) return found;
   Result<kernel::Plan, Failure> plan =
       compiler::make_plan(*program, call.options, call.target, observe);
@@ -188,6 +214,7 @@ int compile_command(const CompileFlags& flags, const Environment& environment) {
   check_stage(flags, *stage);
   const CompileContext context = make_context(environment, CacheUse::None);
   std::string text;
+  if (flags.from == "kernel" || flags.from == "tile") check_from(flags);
   if (flags.from == "kernel") {
     text = from_kernel(flags, context, *stage);
   } else if (flags.from == "tile") {
@@ -198,9 +225,10 @@ int compile_command(const CompileFlags& flags, const Environment& environment) {
     const bool tuned = flags.call.options == "tuned";
     text = from_program(resolved, context, tuned ? make_context(environment) : context, *stage);
   } else {
-    throw CommandError(kUsage, fmt::format("--from {}: stages that can be read back are "
-                                           "schedule=FILE (beside the program), tile and kernel",
-                                           flags.from));
+    throw CommandError(
+        kUsage, fmt::format("--from {}: accepted are 'tile' and 'kernel', where FILE is the text "
+                            "of that stage, and 'schedule=TEXT', where FILE is the program",
+                            flags.from));
   }
   if (!text.empty() && text.back() != '\n' && *stage != Stage::Object) text += '\n';
   write_file(flags.output, text);

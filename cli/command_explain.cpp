@@ -15,7 +15,7 @@ int explain_command(const ExplainFlags& flags, const Environment& environment) {
   const Call call = make_call(flags.call, context);
   const auto report =
       compiler::explain(call.source, call.def, call.metadata, call.options, call.target);
-  if (!report) throw_failure(report.error());
+  if (!report) throw_failure(report.error(), call.source);
   if (!report->warnings.empty()) fmt::print(stderr, "{}", render(call.source, report->warnings));
   const std::string_view suffix = ".html";
   const bool page =

@@ -88,17 +88,20 @@ int info_command(const InfoFlags& flags, const Environment& environment) {
   if (flags.json) {
     nlohmann::ordered_json out;
     out["version"] = version();
+    out["build"] = build_identity();
     out["targets"] = {{{"name", "cpu"}, {"facts", host.to_string()}}, cuda_json(*platform)};
     out["cache"] = {
         {"enabled", environment.cache_enabled}, {"path", store->path().string()}, {"bytes", bytes}};
     fmt::print("{}\n", out.dump());
     return kDone;
   }
-  fmt::print("tensorc {}\n", version());
+  fmt::print("tensorc {}, build {}\n", version(), build_identity());
   fmt::print("target cpu: {}\n", host.to_string());
   print_cuda(*platform);
-  fmt::print("cache: {} ({} bytes{})\n", store->path().string(), bytes,
-             environment.cache_enabled ? "" : ", switched off by TC_CACHE");
+  const std::string problem = store->problem();
+  fmt::print("cache: {} ({} bytes{}{})\n", store->path().string(), bytes,
+             environment.cache_enabled ? "" : ", switched off by TC_CACHE",
+             problem.empty() ? "" : ", cannot be written: " + problem);
   return kDone;
 }
 

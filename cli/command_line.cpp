@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -48,10 +49,17 @@ void add_compile(CLI::App& app, CompileFlags& flags, const Environment& environm
                    "stage: ast typed ranges scop fusion schedule tile kernel; cuda ptx sass; llvm "
                    "asm object header")
       ->required();
-  command->add_option("--from", flags.from,
-                      "resume: 'tile' or 'kernel' (FILE is that stage's text), or 'schedule=FILE' "
-                      "beside the program");
+  command
+      ->add_option("--from", flags.from,
+                   "resume: 'tile' or 'kernel', and FILE is the text of that stage, as --emit "
+                   "prints it, in place of a program; or 'schedule=TEXT', and FILE stays the "
+                   "program")
+      ->type_name("STAGE");
   command->add_option("-o", flags.output, "file to write; - is stdout");
+  command->footer(
+      "tensorc compile matmul.tc -D M=64 -D N=64 -D K=64 --emit tile -o matmul.tile\n"
+      "tensorc compile matmul.tile --from tile --emit asm\n"
+      "tensorc compile matmul.tc -D M=64 -D N=64 -D K=64 --from schedule=edited.sched --emit tile");
 }
 
 void add_explain(CLI::App& app, ExplainFlags& flags, const Environment& environment) {
@@ -83,6 +91,7 @@ void add_info(CLI::App& app, InfoFlags& flags) {
 int dispatch(int argc, char** argv) {
   const Environment environment = read_environment();
   spdlog::set_default_logger(spdlog::stderr_logger_mt("tensorc"));
+  spdlog::set_pattern("%n: %l: %v");
   spdlog::set_level(spdlog::level::from_str(environment.log_level));
 
   CLI::App app("tensorc: compiler for tensor comprehensions");
@@ -114,6 +123,8 @@ int dispatch(int argc, char** argv) {
     const int status = app.exit(error);
     return status == 0 ? kDone : kUsage;
   }
+  if (!environment.problems.empty())
+    throw CommandError(kUsage, fmt::format("{}", fmt::join(environment.problems, "\n")));
   if (app.got_subcommand("check")) return check_command(check);
   if (app.got_subcommand("fmt")) return format_command(format);
   if (app.got_subcommand("run")) return run_command(run, environment);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -91,48 +92,6 @@ Tensors make_tensors(const Call& call, const compiler::FrontEnd& front, const Ex
           tensors.output_views[o];
   }
   return tensors;
-}
-
-/// Bytes that the run will take beside the tensors that were read from files.
-double memory_needed(const Call& call, const compiler::FrontEnd& front, const Executor& executor,
-                     bool verify) {
-  constexpr double kWide = sizeof(double);  // an element while it is drawn or interpreted
-  const auto elements = [](const TensorMeta& meta) {
-    double count = 1;
-    for (const std::int64_t size : meta.sizes)
-      count *= static_cast<double>(size);
-    return count;
-  };
-  const auto bytes = [&](const TensorMeta& meta) { return elements(meta) * bits(meta.type) / 8; };
-  double total = static_cast<double>(executor.scratch_bytes());
-  double widest = 0;
-  double all = 0;
-  for (const lang::Tensor& tensor : front.specialised.tensors) {
-    if (!tensor.is_param) continue;
-    const TensorMeta& meta = front.inputs[static_cast<std::size_t>(tensor.param_position)];
-    all += elements(meta);
-    if (call.given.count(tensor.name) != 0) continue;
-    total += bytes(meta);
-    widest = std::max(widest, elements(meta));
-  }
-  for (const TensorMeta& meta : front.outputs) {
-    total += 2 * bytes(meta);  // the result, and a copy for the repetitions
-    all += 3 * elements(meta);
-  }
-  return total + kWide * (verify ? all : widest);
-}
-
-/// Refuses what would not fit before anything is allocated.
-void check_memory(const Call& call, const compiler::FrontEnd& front, const Executor& executor,
-                  bool verify) {
-  const double needed = memory_needed(call, front, executor, verify);
-  const double available = available_memory();
-  if (needed <= available) return;
-  throw CommandError(kUserError,
-                     fmt::format("this run needs {} of memory and {} are available; use smaller "
-                                 "sizes{}",
-                                 memory_text(needed), memory_text(available),
-                                 verify ? " or leave out --verify" : ""));
 }
 
 double median(std::vector<double> values) {
@@ -279,110 +238,140 @@ void check_output_names(const std::vector<std::string>& requests, const lang::Ty
   }
 }
 
+/// What a run leaves to be told.
+struct Finished {
+  const Executor& executor;
+  Tensors tensors;
+  Times times;
+  std::optional<compiler::Comparison> comparison;
+};
+
+const std::string& output_name(const compiler::FrontEnd& front, std::size_t o) {
+  const auto id = static_cast<std::size_t>(front.specialised.outputs[o]);
+  return front.specialised.tensors[id].name;
+}
+
+void print_json(const Call& call, const compiler::FrontEnd& front, const Finished& run) {
+  Json json;
+  json["def"] = front.specialised.name;
+  set_target(json, call);
+  json["sizes"] = Json::object();
+  for (const auto& [name, value] : front.bindings.sizes)
+    json["sizes"][name] = value;
+  json["options"] = Json::parse(to_json(call.options));
+  json["outputs"] = Json::array();
+  for (std::size_t o = 0; o < run.tensors.outputs.size(); ++o) {
+    const TensorMeta& meta = run.tensors.outputs[o].meta();
+    json["outputs"].push_back({{"name", output_name(front, o)},
+                               {"dtype", std::string(name(meta.type))},
+                               {"shape", meta.sizes}});
+  }
+  json["compile_ms"] = run.executor.report().compile_ms;
+  json["cache"] = to_string(run.executor.report().source);
+  json["kernel_us"] = run.times.kernel_us;
+  json["call_us"] = run.times.call_us;
+  json["kernels"] = run.executor.kernels();
+  if (call.target.kind == TargetKind::Cuda)
+    json["resources"] = resources_json(run.executor.report());
+  json["verify"] = nullptr;
+  if (run.comparison) {
+    json["verify"] = {{"max_abs", to_json_value(run.comparison->max_abs)},
+                      {"max_rel", to_json_value(run.comparison->max_rel)},
+                      {"bound", to_json_value(run.comparison->bound)},
+                      {"ok", run.comparison->ok}};
+  }
+  fmt::print("{}\n", json.dump());
+}
+
+void print_text(const compiler::FrontEnd& front, const Finished& run) {
+  for (std::size_t o = 0; o < run.tensors.outputs.size(); ++o) {
+    const compiler::HostTensor& output = run.tensors.outputs[o];
+    fmt::print("{}: {} = {}\n", output_name(front, o), output.meta().to_string(), preview(output));
+  }
+  const CompileReport& report = run.executor.report();
+  fmt::print("compiled in {:.1f} ms ({}), kernel {:.1f} us, call {:.1f} us, {} kernel{}\n",
+             report.compile_ms, to_string(report.source), run.times.kernel_us, run.times.call_us,
+             run.executor.kernels(), run.executor.kernels() == 1 ? "" : "s");
+  print_resources(report);
+  if (run.comparison && run.comparison->ok) {
+    fmt::print("verified against the interpreter: largest error {:.3g} (allowed {:.3g})\n",
+               run.comparison->max_abs, run.comparison->bound);
+  }
+}
+
+/// Refuses --verify of what would keep the interpreter busy for minutes.
+void check_points(const Call& call, const compiler::FrontEnd& front) {
+  const std::int64_t points = lang::count_points(front.specialised);
+  if (points <= kMaxVerifiedPoints) return;
+  const lang::BusiestStatement busiest = lang::busiest_statement(front.specialised);
+  const Diagnostic diagnostic{
+      Severity::Error,
+      "E0503",
+      busiest.statement->range,
+      fmt::format("--verify would interpret {} points, {} of them here; at most {} are{}; use "
+                  "smaller sizes or leave out --verify",
+                  points, busiest.points, kMaxVerifiedPoints,
+                  lang::sizes_text(front.bindings, front.symbolic)),
+      {}};
+  throw CommandError(kUserError, render(call.source, diagnostic));
+}
+
+/// Runs, verifies, saves and measures.
+Finished run_and_measure(const RunFlags& flags, const Call& call, const compiler::FrontEnd& front,
+                         const Executor& executor, const CompileContext& context) {
+  Finished run{executor, make_tensors(call, front, executor, flags.call.seed), {}, {}};
+  double first_us = 0;
+  if (call.target.kind == TargetKind::Cuda) {
+    run.times = run_on_device({executor, call.device, call.source, front, run.tensors.inputs,
+                               in_place_inputs(front), flags.repeat},
+                              context, run.tensors.outputs);
+  } else {
+    first_us = run_first(executor, run.tensors);
+  }
+  if (flags.verify) {
+    run.comparison = compiler::compare_with_interpreter(front.specialised, run.tensors.inputs,
+                                                        run.tensors.initial, run.tensors.outputs,
+                                                        compiler::Exactness::Rounded);
+  }
+  save_outputs(flags.outputs, front, run.tensors);
+  if (call.target.kind == TargetKind::Cpu)
+    run.times = measure(executor, run.tensors, flags.repeat, first_us);
+  return run;
+}
+
 }  // namespace
 
 int run_command(const RunFlags& flags, const Environment& environment) {
   const CompileContext context = make_context(environment);
   const Call call = make_call(flags.call, context);
-  Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+  const Result<compiler::FrontEnd, Failure> front = compiler::front_end(
       call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
-  if (!front) throw_failure(front.error());
+  if (!front) throw_failure(front.error(), call.source);
   check_output_names(flags.outputs, front->specialised);
-  Result<Executor, Failure> executor =
+  if (flags.verify) check_points(call, *front);
+  const Result<Executor, Failure> executor =
       compile(call.source.text(), call.def, call.metadata, call.options, call.target, context);
-  if (!executor) {
-    // Diagnostics carry places only; they are rendered with the name of the file that the user
-    // gave.
-    if (executor.error().kind == Failure::Kind::Program)
-      throw CommandError(kUserError, render(call.source, executor.error().diagnostics));
-    throw_failure(executor.error());
-  }
+  if (!executor) throw_failure(executor.error(), call.source);
+  spdlog::info("'{}' for {}: code from {} in {:.1f} ms", executor->name(), call.target.arch,
+               executor->report().source == CompileReport::Source::Compiled ? "the compiler"
+                                                                            : "the cache",
+               executor->report().compile_ms);
   if (!executor->report().warnings.empty())
     fmt::print(stderr, "{}", render(call.source, executor->report().warnings));
 
-  check_memory(call, *front, *executor, flags.verify);
-  Tensors tensors = make_tensors(call, *front, *executor, flags.call.seed);
-  Times times;
-  double first_us = 0;
-  if (call.target.kind == TargetKind::Cuda) {
-    times = run_on_device(
-        {*executor, call.device, tensors.inputs, in_place_inputs(*front), flags.repeat}, context,
-        tensors.outputs);
-  } else {
-    first_us = run_first(*executor, tensors);
+  check_memory(call, *front, executor->scratch_bytes(),
+               flags.verify ? Checking::ByInterpreter : Checking::None);
+  try {
+    const Finished run = run_and_measure(flags, call, *front, *executor, context);
+    if (flags.json)
+      print_json(call, *front, run);
+    else
+      print_text(*front, run);
+    if (run.comparison && !run.comparison->ok)
+      throw CommandError(kMismatch, "verification failed: " + run.comparison->message);
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory(call, *front);
   }
-
-  std::optional<compiler::Comparison> comparison;
-  if (flags.verify) {
-    const std::int64_t points = lang::count_points(front->specialised);
-    if (points > kMaxVerifiedPoints) {
-      throw CommandError(
-          kUserError,
-          fmt::format("--verify would interpret {} points (limit {}); use smaller sizes", points,
-                      kMaxVerifiedPoints));
-    }
-    comparison =
-        compiler::compare_with_interpreter(front->specialised, tensors.inputs, tensors.initial,
-                                           tensors.outputs, compiler::Exactness::Rounded);
-  }
-  save_outputs(flags.outputs, *front, tensors);
-  if (call.target.kind == TargetKind::Cpu)
-    times = measure(*executor, tensors, flags.repeat, first_us);
-
-  if (flags.json) {
-    Json json;
-    json["def"] = front->specialised.name;
-    json["target"] = call.target.to_string();
-    json["sizes"] = Json::object();
-    for (const auto& [name, value] : front->bindings.sizes)
-      json["sizes"][name] = value;
-    json["options"] = Json::parse(to_json(call.options));
-    json["outputs"] = Json::array();
-    for (std::size_t o = 0; o < tensors.outputs.size(); ++o) {
-      const TensorMeta& meta = tensors.outputs[o].meta();
-      json["outputs"].push_back(
-          {{"name",
-            front->specialised.tensors[static_cast<std::size_t>(front->specialised.outputs[o])]
-                .name},
-           {"dtype", std::string(name(meta.type))},
-           {"shape", meta.sizes}});
-    }
-    json["compile_ms"] = executor->report().compile_ms;
-    json["cache"] = to_string(executor->report().source);
-    json["kernel_us"] = times.kernel_us;
-    json["call_us"] = times.call_us;
-    json["kernels"] = executor->kernels();
-    if (call.target.kind == TargetKind::Cuda) {
-      json["device"] = call.device;
-      json["resources"] = resources_json(executor->report());
-    }
-    if (comparison) {
-      json["verify"] = {{"max_abs", to_json_value(comparison->max_abs)},
-                        {"max_rel", to_json_value(comparison->max_rel)},
-                        {"bound", to_json_value(comparison->bound)},
-                        {"ok", comparison->ok}};
-    } else {
-      json["verify"] = nullptr;
-    }
-    fmt::print("{}\n", json.dump());
-  } else {
-    for (std::size_t o = 0; o < tensors.outputs.size(); ++o) {
-      const std::string& output =
-          front->specialised.tensors[static_cast<std::size_t>(front->specialised.outputs[o])].name;
-      fmt::print("{}: {} = {}\n", output, tensors.outputs[o].meta().to_string(),
-                 preview(tensors.outputs[o]));
-    }
-    fmt::print("compiled in {:.1f} ms ({}), kernel {:.1f} us, call {:.1f} us, {} kernel{}\n",
-               executor->report().compile_ms, to_string(executor->report().source), times.kernel_us,
-               times.call_us, executor->kernels(), executor->kernels() == 1 ? "" : "s");
-    print_resources(executor->report());
-    if (comparison && comparison->ok) {
-      fmt::print("verified against the interpreter: largest error {:.3g} (allowed {:.3g})\n",
-                 comparison->max_abs, comparison->bound);
-    }
-  }
-  if (comparison && !comparison->ok)
-    throw CommandError(kMismatch, "verification failed: " + comparison->message);
   return kDone;
 }
 

@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "files.h"
+#include "memory.h"
 #include "tc/tune.h"
 
 namespace tc::cli {
@@ -107,7 +108,7 @@ TuneSettings make_settings(const TuneFlags& flags, const Call& call,
 Json to_json(const TuneReport& report, const Call& call, const TuneSettings& settings) {
   Json json;
   json["def"] = call.def;
-  json["target"] = call.target.to_string();
+  set_target(json, call);
   json["search"] = settings.search;
   json["seed"] = settings.seed;
   json["options"] = Json::parse(tc::to_json(report.options));
@@ -185,6 +186,10 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
 int tune_command(const TuneFlags& flags, const Environment& environment) {
   const CompileContext context = make_context(environment);
   const Call call = make_call(flags.call, context);
+  const Result<compiler::FrontEnd, Failure> front = compiler::front_end(
+      call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
+  if (!front) throw_failure(front.error(), call.source);
+  check_memory(call, *front, /*scratch_bytes=*/0, Checking::None);
   const TuneSettings settings = make_settings(flags, call, environment);
   ::signal(SIGINT, on_signal);
   ::signal(SIGTERM, on_signal);
@@ -192,11 +197,7 @@ int tune_command(const TuneFlags& flags, const Environment& environment) {
       autotune(call.source.text(), call.def, call.metadata, settings,
                NamedTarget{call.target, call.device}, context);
   if (settings.progress) fmt::print(stderr, "\r\x1b[K");
-  if (!report) {
-    if (report.error().kind == Failure::Kind::Program)
-      throw CommandError(kUserError, render(call.source, report.error().diagnostics));
-    throw_failure(report.error());
-  }
+  if (!report) throw_failure(report.error(), call.source);
   if (!context.cache)
     fmt::print(stderr, "tensorc: the cache is off: no record is kept\n");
   else if (!report->is_recorded)

@@ -9,6 +9,7 @@
 #include "call.h"
 #include "exit_status.h"
 #include "tc/compiler/cuda_platform.h"
+#include "tc/compiler/memory_demand.h"
 #include "tc/runtime/cuda/timing.h"
 
 namespace tc::cli {
@@ -49,10 +50,16 @@ public:
         stream_(expect(cuda::Stream::create(driver_, run.device))),
         scratch_(allocate(static_cast<std::size_t>(run.executor.scratch_bytes()))) {
     expect(cuda::fill(stream_, scratch_.get(), kPoison, scratch_.size()));
-    for (const compiler::HostTensor& input : run.inputs)
-      inputs_.push_back(upload(input));
-    for (const compiler::HostTensor& output : outputs)
-      outputs_.push_back(upload(output));
+    const auto& tensors = run.front.specialised.tensors;
+    for (const lang::Tensor& tensor : tensors) {
+      if (tensor.is_param)
+        inputs_.push_back(
+            upload(run.inputs[static_cast<std::size_t>(tensor.param_position)], tensor));
+    }
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const auto id = static_cast<std::size_t>(run.front.specialised.outputs[o]);
+      outputs_.push_back(upload(outputs[o], tensors[id]));
+    }
     for (const DeviceTensor& input : inputs_)
       input_views_.push_back(&input.view);
     for (const DeviceTensor& output : outputs_)
@@ -117,8 +124,21 @@ private:
   cuda::DeviceMemory allocate(std::size_t bytes) const {
     return expect(cuda::DeviceMemory::allocate(driver_, run_.device, bytes));
   }
-  DeviceTensor upload(const compiler::HostTensor& tensor) const {
-    DeviceTensor copy{allocate(tensor.bytes()), *tensor.view()};
+  /// Memory for one tensor of the def; where the device has none left, the error is at its place.
+  cuda::DeviceMemory allocate(std::size_t bytes, const lang::Tensor& tensor) const {
+    auto memory = cuda::DeviceMemory::allocate(driver_, run_.device, bytes);
+    if (memory) return std::move(memory).value();
+    const Diagnostic diagnostic{
+        Severity::Error,
+        "E0501",
+        tensor.range,
+        fmt::format("{}: {}{}", compiler::tensor_text(tensor), memory.error().message,
+                    lang::sizes_text(run_.front.bindings, run_.front.symbolic)),
+        {}};
+    throw CommandError(kUserError, render(run_.source, diagnostic));
+  }
+  DeviceTensor upload(const compiler::HostTensor& tensor, const lang::Tensor& declared) const {
+    DeviceTensor copy{allocate(tensor.bytes(), declared), *tensor.view()};
     copy.view.data = copy.memory.get();
     copy.view.byte_offset = 0;
     copy.view.device = {kDLCUDA, run_.device};

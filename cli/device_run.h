@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tc/compiler/host_tensor.h"
+#include "tc/compiler/pipeline.h"
 #include "tc/tc.h"
 
 namespace tc::cli {
@@ -18,6 +19,8 @@ struct Times {
 struct DeviceRun {
   const Executor& executor;
   int device = 0;
+  const SourceBuffer& source;  ///< for messages about a tensor that does not fit
+  const compiler::FrontEnd& front;
   const std::vector<compiler::HostTensor>& inputs;
   std::vector<int> in_place_of;  ///< by output: the input whose memory it is; -1: its own
   int repeat = 0;                ///< timed repetitions; 0: a few, by time

@@ -202,10 +202,11 @@ compiler::HostTensor read_npy(const std::string& path, DType expected) {
   std::int64_t elements = 1;
   std::int64_t total = 0;
   for (std::int64_t size : header.shape) {
-    if (!checked_mul(elements, size, elements)) bad(path, "its shape overflows");
+    if (!checked_mul(elements, size, elements))
+      bad(path, fmt::format("its shape ({}) is beyond 64 bits", fmt::join(header.shape, ", ")));
   }
   if (!checked_mul(elements, static_cast<std::int64_t>(width), total))
-    bad(path, "its shape overflows");
+    bad(path, fmt::format("its shape ({}) is beyond 64 bits", fmt::join(header.shape, ", ")));
   if (static_cast<std::int64_t>(data.size()) != total) {
     bad(path, fmt::format("its shape ({}) needs {} bytes, the file holds {}",
                           fmt::join(header.shape, ", "), total, data.size()));
