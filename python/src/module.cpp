@@ -135,6 +135,11 @@ std::shared_ptr<Session> make_session(const std::string& cache_dir, bool cached,
   return session;
 }
 
+std::string problem_of_cache(const Session& session) {
+  const nb::gil_scoped_release released;
+  return session.context.cache ? cache_problem(*session.context.cache) : std::string();
+}
+
 std::string target_facts(const Session& session, const std::string& target) {
   return value_or_raise(find_target(target, session.context), {}).target.to_string();
 }
@@ -171,6 +176,7 @@ NB_MODULE(_tc, m) {
   // Operators that PyTorch knows live as long as the process.
   nb::set_leak_warnings(false);
   m.def("version", [] { return version(); });
+  m.def("build_identity", [] { return build_identity(); });
   m.def("describe", describe_text, "text"_a);
   m.def("batch", batch_text, "text"_a, "name"_a, "inputs"_a);
   m.def("option_fields", option_fields);
@@ -187,6 +193,7 @@ NB_MODULE(_tc, m) {
   nb::class_<Session>(m, "Session");
   m.def("open_session", make_session, "cache_dir"_a, "cached"_a, "dump_dir"_a, "cuda_path"_a,
         "site_packages"_a, "cpu"_a);
+  m.def("cache_problem", problem_of_cache, "session"_a);
   m.def("target_facts", target_facts, "session"_a, "target"_a);
 
   nb::class_<Interface>(m, "Interface")

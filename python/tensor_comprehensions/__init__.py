@@ -11,6 +11,7 @@ from ._autograd import make_autograd
 from ._debugging import debug_halide, debug_lang, debug_tc_mapper, debug_tuner, dump_cuda, dump_ptx, logtostderr
 from ._errors import (
     ArgumentError,
+    CacheWarning,
     CompileError,
     Diagnostic,
     Error,
@@ -52,6 +53,7 @@ __version__ = _version().split()[0]
 
 __all__ = [
     "ArgumentError",
+    "CacheWarning",
     "CompilationCache",
     "CompileError",
     "Diagnostic",

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment variables of the package, read once, and the session that they configure."""
+"""The environment variables of the package (docs/environment.md), read once, and the session that they configure."""
 
 from __future__ import annotations
 
 import functools
 import os
 import sysconfig
+import warnings
 
 from . import _tc
+from ._errors import ArgumentError, CacheWarning
 
 
 def cache_directory() -> str:
@@ -21,22 +23,61 @@ def cache_directory() -> str:
     return ""
 
 
+def cache_enabled() -> bool:
+    """Whether TC_CACHE leaves the cache on."""
+    value = os.environ.get("TC_CACHE", "")
+    if value not in ("", "on", "off"):
+        raise ArgumentError(f"TC_CACHE={value}: unknown value; accepted are on, off")
+    return value != "off"
+
+
 def _cpu_target() -> str:
-    target = os.environ.get("TC_TARGET", "cpu")
-    return target if target.startswith("cpu") else "cpu"
+    target = os.environ.get("TC_TARGET") or "cpu"
+    # Whether a call runs on a GPU is said by its tensors.
+    if target == "cuda" or target.startswith(("cuda:", "cuda-")):
+        return "cpu"
+    return target
+
+
+def _dump_directory() -> str:
+    folder = os.environ.get("TC_DUMP_DIR", "")
+    if folder:
+        try:
+            os.makedirs(folder, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise PermissionError("permission denied")
+        except OSError as error:
+            raise ArgumentError(
+                f"TC_DUMP_DIR={folder}: no files can be written there: {error.strerror or error}; it takes a folder, which is made if it is missing"
+            ) from None
+    return folder
 
 
 def make_session(directory: str | None = None) -> _tc.Session:
     """A session with its own cache in `directory`; None: as the environment says."""
-    return _tc.open_session(
-        cache_dir=cache_directory() if directory is None else directory,
-        cached=directory is not None or os.environ.get("TC_CACHE") != "off",
-        dump_dir=os.environ.get("TC_DUMP_DIR", ""),
+    cache_dir = cache_directory() if directory is None else directory
+    cpu = _cpu_target()
+    found = _tc.open_session(
+        cache_dir=cache_dir,
+        cached=directory is not None or cache_enabled(),
+        dump_dir=_dump_directory(),
         cuda_path=os.environ.get("TC_CUDA_PATH", ""),
         # NVRTC may come as a package beside this one.
         site_packages=sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}),
-        cpu=_cpu_target(),
+        cpu=cpu,
     )
+    try:
+        _tc.target_facts(found, cpu)
+    except ArgumentError as error:
+        raise ArgumentError(f"TC_TARGET={cpu}: {error}") from None
+    if problem := _tc.cache_problem(found):
+        warnings.warn(
+            f"the compile cache in '{cache_dir}' cannot be written: {problem}; compiled code is not kept"
+            " (TC_CACHE_DIR names another folder, TC_CACHE=off uses none)",
+            CacheWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 @functools.cache

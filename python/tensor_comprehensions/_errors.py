@@ -61,6 +61,10 @@ class ProgramWarning(UserWarning):
     """A program is legal, and probably not what was meant."""
 
 
+class CacheWarning(UserWarning):
+    """The compile cache cannot be written."""
+
+
 class OptionWarning(UserWarning):
     """An option of the published package has no meaning in this compiler."""
 

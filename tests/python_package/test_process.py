@@ -145,3 +145,34 @@ class Products(torch.utils.data.Dataset):
 def test_loader_workers():
     loader = torch.utils.data.DataLoader(Products(), batch_size=4, num_workers=2)
     assert [batch[:, 0, 0].tolist() for batch in loader] == [[0.0, 8.0, 16.0, 24.0], [32.0, 40.0, 48.0, 56.0]]
+
+
+def test_wrong_values_of_the_environment(tmp_path):
+    (tmp_path / "file").write_text("")
+    code = f"import numpy, tensor_comprehensions as tc; a = numpy.ones((3, 3), numpy.float32); tc.op({MATMUL!r})(a, a)"
+    for name, value, accepted in (
+        ("TC_CACHE", "no", "on, off"),
+        ("TC_TARGET", "gpu", "cpu and cuda[:N]"),
+        ("TC_TARGET", "cpu-486", "x86-64-v3"),
+        ("TC_DUMP_DIR", str(tmp_path / "file"), "folder"),
+    ):
+        done = run(code, **{name: value})
+        last = done.stderr.strip().splitlines()[-1]
+        assert done.returncode == 1 and "ArgumentError: " in last and f"{name}={value}: " in last and accepted in last, done.stderr
+    done = run(code, TC_CACHE_DIR=str(tmp_path / "file"))
+    assert done.returncode == 0 and done.stderr.count("CacheWarning: ") == 1 and str(tmp_path / "file") in done.stderr, done.stderr
+    assert not run(code, TC_CACHE_DIR=str(tmp_path / "file"), TC_CACHE="off").stderr
+    assert not run(code, TC_TARGET="cuda").stderr
+
+
+def test_the_identity_of_the_build():
+    """The wheel is made of the same sources as the program, and says so."""
+    import pathlib
+
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    found = json.loads(run("import tensor_comprehensions.__main__ as m, json; print(json.dumps(m._information()))").stdout)
+    assert len(found["build"]) == 16
+    tensorc = pathlib.Path(os.environ.get("TC_BUILD_DIR", root / "build")) / "bin" / "tensorc"
+    if tensorc.exists():
+        program = json.loads(subprocess.run([tensorc, "info", "--json"], capture_output=True, text=True, check=True).stdout)
+        assert program["build"] == found["build"]
