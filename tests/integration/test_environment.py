@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -90,7 +91,6 @@ def test_cuda_path_that_is_not_there(tensorc, tmp_path):
 
 def test_nvrtc_beside_the_program(tensorc_path, tmp_path):
     """A checkout has the program in build/bin and NVRTC in .venv, which need not be activated."""
-    import subprocess
     folder = tmp_path / "checkout" / "build" / "bin"
     folder.mkdir(parents=True)
     shutil.copy2(os.path.realpath(tensorc_path), folder / "tensorc")
@@ -111,7 +111,6 @@ def test_nvrtc_beside_the_program(tensorc_path, tmp_path):
 
 
 def test_nvrtc_of_this_checkout(tensorc_path, tmp_path):
-    import subprocess
     build = pathlib.Path(tensorc_path).resolve().parent.parent
     wheels = list((build.parent / ".venv" / "lib").glob("python*/site-packages/nvidia/cu*/lib/libnvrtc.so.*"))
     if not wheels:

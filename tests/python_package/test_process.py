@@ -4,6 +4,7 @@
 import importlib.metadata
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -167,8 +168,6 @@ def test_wrong_values_of_the_environment(tmp_path):
 
 def test_the_identity_of_the_build():
     """The wheel is made of the same sources as the program, and says so."""
-    import pathlib
-
     root = pathlib.Path(__file__).resolve().parent.parent.parent
     found = json.loads(run("import tensor_comprehensions.__main__ as m, json; print(json.dumps(m._information()))").stdout)
     assert len(found["build"]) == 16
