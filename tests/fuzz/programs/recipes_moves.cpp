@@ -151,9 +151,12 @@ void write_reshape(State& s, Random& r) {
     }
     if (r.percent(30)) {
       // Each element of a block alike, or each block.
-      const auto dropped = static_cast<std::ptrdiff_t>(r.between(0, 1));
-      parts.erase(parts.begin() + dropped);
-      sizes.erase(sizes.begin() + dropped);
+      if (r.between(0, 1) == 0) {
+        std::swap(parts[0], parts[1]);
+        std::swap(sizes[0], sizes[1]);
+      }
+      parts.pop_back();
+      sizes.pop_back();
     }
     from.insert(from.end(), parts.begin(), parts.end());
     extents.insert(extents.end(), sizes.begin(), sizes.end());
