@@ -89,7 +89,7 @@ TEST(Lane, TheLastWordsTellWhy) {
 }
 
 TEST(Lane, BeyondTheDeadlineIsHung) {
-  Lane lane = lane_of("read job; sleep 1000");
+  Lane lane = lane_of("read job; exec sleep 1000");
   lane.start(job_of(1), in(0.2));
   EXPECT_EQ(wait(lane).outcome, Outcome::Hung);
   EXPECT_TRUE(lane.is_idle());
@@ -97,10 +97,10 @@ TEST(Lane, BeyondTheDeadlineIsHung) {
 }
 
 TEST(Lane, RubbishIsNoReply) {
-  Lane lane = lane_of("read job; echo hello; sleep 1000");
+  Lane lane = lane_of("read job; echo hello; exec sleep 1000");
   lane.start(job_of(1), in(60));
   EXPECT_EQ(wait(lane).outcome, Outcome::Crashed);
-  Lane other = lane_of("read job; printf " + kReply + " 9; sleep 1000");
+  Lane other = lane_of("read job; printf " + kReply + " 9; exec sleep 1000");
   other.start(job_of(1), in(60));
   EXPECT_EQ(wait(other).outcome, Outcome::Crashed) << "the reply to another job";
 }
@@ -116,10 +116,10 @@ TEST(Lane, AProgramThatIsNotThere) {
 }
 
 TEST(Lane, TheDeathOfOneShowsWhileOthersLive) {
-  Lane living = lane_of("read job; sleep 1000");
+  Lane living = lane_of("read job; exec sleep 1000");
   living.start(job_of(1), in(600));
   Lane dying = lane_of("read job; exit 0");
-  Lane late = lane_of("read job; sleep 1000");
+  Lane late = lane_of("read job; exec sleep 1000");
   dying.start(job_of(2), in(600));
   late.start(job_of(3), in(600));
   EXPECT_EQ(wait(dying).outcome, Outcome::Crashed);
