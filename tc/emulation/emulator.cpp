@@ -11,27 +11,28 @@
 #include "tc/emulation/accesses.h"
 #include "tc/emulation/barriers.h"
 #include "tc/emulation/launch_state.h"
+#include "tc/support/cuda_limits.h"
 
 namespace tc::emulation {
 namespace {
 
-constexpr std::int64_t kMaxSharedBytes = 227 * 1024;
-constexpr std::array<std::int64_t, 3> kMaxGrid{2147483647, 65535, 65535};
-constexpr std::array<std::int64_t, 3> kMaxBlock{1024, 1024, 64};
+using cuda_limits::kBlock;
+using cuda_limits::kGrid;
+using cuda_limits::kMostShared;
 
 std::optional<std::string> refuse(const LaunchShape& shape) {
   std::int64_t threads = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (shape.grid[axis] < 1 || shape.grid[axis] > kMaxGrid[axis])
+    if (shape.grid[axis] < 1 || shape.grid[axis] > kGrid[axis])
       return fmt::format("a grid of {} blocks along axis {}", shape.grid[axis], axis);
-    if (shape.block[axis] < 1 || shape.block[axis] > kMaxBlock[axis])
+    if (shape.block[axis] < 1 || shape.block[axis] > kBlock[axis])
       return fmt::format("a block of {} threads along axis {}", shape.block[axis], axis);
     threads *= shape.block[axis];
   }
   if (threads > kMaxThreads) return fmt::format("a block of {} threads", threads);
-  if (static_cast<std::int64_t>(shape.shared_bytes) > kMaxSharedBytes)
+  if (static_cast<std::int64_t>(shape.shared_bytes) > kMostShared)
     return fmt::format("{} bytes of shared memory, the largest device has {}", shape.shared_bytes,
-                       kMaxSharedBytes);
+                       kMostShared);
   return std::nullopt;
 }
 

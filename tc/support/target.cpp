@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "tc/support/cuda_limits.h"
+
 namespace tc {
 
 const char* to_string(TargetKind kind) {
@@ -67,7 +69,7 @@ std::optional<Target> cuda_target(std::string_view arch) {
     target.l2_bytes = card.l2_bytes;
     target.l3_bytes = 0;
     target.shared_bytes = card.shared_bytes;
-    target.max_threads = 1024;
+    target.max_threads = cuda_limits::kThreads;
     return target;
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -158,3 +159,66 @@ def test_options_follow_the_target(tensorc, program):
     }
     assert all(done.returncode == 0 for done in texts.values()), texts
     assert texts["default"].stdout != texts["naive"].stdout
+
+
+def cuda_text(tensorc, file, sizes, *arguments, arch="sm_90a"):
+    defines = [word for name, value in sizes.items() for word in ("-D", f"{name}={value}")]
+    done = tensorc("compile", file, *defines, "--arch", arch, "--emit", "cuda", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+def shared_bytes(text):
+    return [int(bytes) for bytes in re.findall(r"threads, (\d+) bytes of shared memory", text)]
+
+
+SCORES = """def scores(float(B,S,D) q, float(B,S,D) k, float(B,S,D) v) -> (o) {
+  s(b,i,j) +=! q(b,i,d) * k(b,j,d)
+  m(b,i) max=! s(b,i,j)
+  e(b,i,j) = exp(s(b,i,j) - m(b,i))
+  z(b,i) +=! e(b,i,j)
+  o(b,i,d) +=! e(b,i,j) * v(b,j,d)
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
+@pytest.mark.parametrize("sizes", [{"B": 8, "S": 384, "D": 64}, {"B": 8, "S": 376, "D": 32}], ids=["wide", "odd"])
+def test_panels_take_what_temporaries_leave(tensorc, tmp_path, arch, sizes):
+    """Temporaries of up to half of shared memory, and panels beside them."""
+    file = tmp_path / "scores.tc"
+    file.write_text(SCORES)
+    used = shared_bytes(cuda_text(tensorc, file, sizes, arch=arch))
+    assert used and max(used) <= {"sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90a": 227}[arch] << 10
+    assert "_columns" in cuda_text(tensorc, file, sizes, arch=arch)
+
+
+def test_a_deep_reduction_block_is_cut_to_what_fits(tensorc, program):
+    sizes = {"M": 1024, "N": 1024, "K": 1024}
+    deepest = {}
+    for depth in (64, 256, 1024):
+        for arch, limit in (("sm_86", 99 << 10), ("sm_90a", 227 << 10)):
+            text = cuda_text(tensorc, program, sizes, "--contract-block-k", str(depth), arch=arch)
+            panels = re.findall(r"C_rows, .*float32\[(\d+), ", text)
+            assert panels and 16 < int(panels[0]) <= depth
+            assert max(shared_bytes(text)) <= limit
+            deepest[arch, depth] = int(panels[0])
+    assert deepest["sm_90a", 64] == 64
+    assert deepest["sm_86", 1024] < deepest["sm_90a", 1024] < 1024
+
+
+def test_local_bytes_bound_the_panels(tensorc, program):
+    sizes = {"M": 1024, "N": 1024, "K": 1024}
+    for limit in (4500, 9000, 40000):
+        used = shared_bytes(cuda_text(tensorc, program, sizes, "--local-bytes", str(limit)))
+        assert used and max(used) <= limit
+    assert not shared_bytes(cuda_text(tensorc, program, sizes, "--local-bytes", "512"))
+
+
+def test_bounds_without_a_gather_change_nothing(tensorc, tmp_path):
+    file = tmp_path / "f.tc"
+    file.write_text("def f(float(N) x, float(K) w) -> (y) {\n  y(i+j) +=! x(i) * w(j)\n}\n")
+    sizes = {"N": 100000, "K": 64}
+    checked = cuda_text(tensorc, file, sizes, "--bounds", "error")
+    assert checked == cuda_text(tensorc, file, sizes)
+    assert "// 1 x 1 x 1 blocks" not in checked

@@ -9,13 +9,10 @@
 #include "tc/codegen/cuda/emitter.h"
 #include "tc/codegen/cuda/launch.h"
 #include "tc/support/check.h"
+#include "tc/support/cuda_limits.h"
 
 namespace tc::codegen::cuda {
 namespace {
-
-constexpr std::int64_t kMostThreads = 1024;
-/// Shared memory beyond this is declared at launch.
-constexpr std::int64_t kStaticSharedBytes = 48 << 10;
 
 /// What the body says about its variables, buffers and threads.
 struct Uses {
@@ -62,11 +59,14 @@ public:
     std::int64_t threads = 1;
     for (const auto& dim : kernel_.threads)
       threads *= dim.extent;
-    if (threads > kMostThreads)
+    if (threads > cuda_limits::kThreads)
       return Rejection{RejectionKind::TooManyThreads,
                        fmt::format("kernel '{}' has {} threads a block; a block has at most {}",
-                                   kernel_.name, threads, kMostThreads),
-                       threads, kMostThreads};
+                                   kernel_.name, threads, cuda_limits::kThreads),
+                       threads, cuda_limits::kThreads};
+    const std::size_t parameters = kernel_.buffers.size() + kernel_.int_params.size();
+    if (parameters > cuda_limits::kParameters)
+      return cuda_limits::parameters(kernel_.name, static_cast<std::int64_t>(parameters));
     result.info.block[0] = static_cast<int>(threads);
     result.info.buffers = static_cast<int>(kernel_.buffers.size());
     result.info.int_params = static_cast<int>(kernel_.int_params.size());
@@ -209,12 +209,9 @@ private:
       bytes += storage_count(*buffer) * storage_size(buffer->type);
     }
     if (bytes > target.shared_bytes)
-      return Rejection{RejectionKind::LocalMemoryOverflow,
-                       fmt::format("kernel '{}' needs {} bytes of shared memory; a block of {} has "
-                                   "at most {}",
-                                   kernel_.name, bytes, target.arch, target.shared_bytes),
-                       bytes, target.shared_bytes};
-    const bool dynamic = bytes > kStaticSharedBytes;
+      return cuda_limits::shared_memory(kernel_.name, bytes, target.arch, target.shared_bytes);
+    // Beyond this it is declared at the launch.
+    const bool dynamic = bytes > cuda_limits::kUnaskedShared;
     (dynamic ? info.dynamic_shared_bytes : info.static_shared_bytes) = bytes;
     for (std::size_t i = 0; i < uses_.shared.size(); ++i) {
       const kernel::Buffer& buffer = *uses_.shared[i];

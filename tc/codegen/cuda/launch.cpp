@@ -5,12 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "tc/support/cuda_limits.h"
 #include "tc/support/numeric.h"
 
 namespace tc::codegen::cuda {
 namespace {
 
-constexpr std::array<std::int64_t, 3> kMostBlocks = {(std::int64_t{1} << 31) - 1, 65535, 65535};
+using cuda_limits::kGrid;
 
 void collect(const std::vector<kernel::Step>& steps, int kernel, kernel::Facts facts,
              std::vector<kernel::Interval>& ranges, bool& first) {
@@ -53,7 +54,7 @@ Result<GridShape, Rejection> grid_shape(const kernel::Kernel& kernel) {
       return Rejection{RejectionKind::TooManyThreads,
                        fmt::format("kernel '{}' has more than 2^63 tasks", kernel.name)};
     const std::size_t axis = grid.size() - 1 - d;
-    if (direct) direct = grid[d].extent <= kMostBlocks[axis];
+    if (direct) direct = grid[d].extent <= kGrid[axis];
   }
   if (direct) {
     for (std::size_t d = 0; d < grid.size(); ++d)
@@ -61,13 +62,13 @@ Result<GridShape, Rejection> grid_shape(const kernel::Kernel& kernel) {
     return shape;
   }
   shape.is_linear = true;
-  shape.blocks[0] = std::min(shape.tasks, kMostBlocks[0]);
+  shape.blocks[0] = std::min(shape.tasks, kGrid[0]);
   shape.blocks[1] = ceil_div(shape.tasks, shape.blocks[0]);
-  if (shape.blocks[1] > kMostBlocks[1])
+  if (shape.blocks[1] > kGrid[1])
     return Rejection{RejectionKind::TooManyThreads,
                      fmt::format("kernel '{}' has {} tasks; a grid has at most {}", kernel.name,
-                                 shape.tasks, kMostBlocks[0] * kMostBlocks[1]),
-                     shape.tasks, kMostBlocks[0] * kMostBlocks[1]};
+                                 shape.tasks, kGrid[0] * kGrid[1]),
+                     shape.tasks, kGrid[0] * kGrid[1]};
   return shape;
 }
 

@@ -6,6 +6,7 @@
 
 #include "tc/lower/cuda/distribute.h"
 #include "tc/lower/cuda/roles.h"
+#include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/op/access.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
@@ -20,7 +21,8 @@ namespace {
 constexpr std::int64_t kFewElements = 16;  ///< rows or columns below which staging does not pay
 constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
 constexpr std::int64_t kDeepestPanel = 64;
-constexpr std::int64_t kCopied = 12;  ///< elements a thread of both panels, at least
+constexpr std::int64_t kFlattestPanel = 4;  ///< without room for these there are none
+constexpr std::int64_t kCopied = 12;        ///< elements a thread of both panels, at least
 constexpr std::int64_t kPadding = 4;  ///< elements between rows of a panel, against bank conflicts
 constexpr int kLanes = 4;
 constexpr std::int64_t kFetched = 16;  ///< registers of a panel's next block
@@ -44,14 +46,16 @@ struct Cover {
 class Contraction {
 public:
   Contraction(const tile::Op& op, const OpInfo& info, const Ranges& outer, Roles roles,
-              std::int64_t threads, const MappingOptions& options, Names& names)
+              std::int64_t threads, std::int64_t room, const MappingOptions& options, Names& names)
       : op_(op), info_(info), outer_(outer), roles_(std::move(roles)), threads_(threads),
+        most_bytes_(options.contract_block_k > 0 ? room : std::min(room, kPanelBytes)),
         options_(options), names_(names), covers_(op.dims.size()) {}
 
   std::optional<std::vector<tile::Node>> run() {
     if (!cover()) return std::nullopt;
     choose_loops();
     choose_block();
+    if (panel_bytes() > most_bytes_) return std::nullopt;
     accumulator_ = buffer("acc", accumulator_extents(), kernel::Space::Register);
     std::vector<tile::Node> body{tile::Local{accumulator_}};
     for (const auto& factor : roles_.factors) {
@@ -59,7 +63,6 @@ public:
       panels_.push_back(near ? nullptr : panel(factor));
       if (!near) body.emplace_back(tile::Local{panels_.back()});
     }
-    if (panel_bytes_ > kPanelBytes) return std::nullopt;
     body.emplace_back(clear());
     auto inner = products(body);
     for (const int d : looped_)
@@ -207,9 +210,16 @@ private:
                              [&](int a, int b) { return extent(op_, a) <= extent(op_, b); });
   }
 
-  /// The reduction dim that is cut into panels: the longest, unless all of them fit in one.
+  /// As deep as wanted, or as panels fit.
   void choose_block() {
-    const std::int64_t wanted = wanted_depth();
+    std::int64_t wanted = wanted_depth();
+    cut(wanted);
+    while (panel_bytes() > most_bytes_ && wanted >= 2 * kFlattestPanel)
+      cut(wanted /= 2);
+  }
+
+  /// The reduction dim that is cut into panels: the longest, unless all of them fit in one.
+  void cut(std::int64_t wanted) {
     std::int64_t row_bytes = 0;
     for (const auto& factor : roles_.factors) {
       std::int64_t row = kPadding;
@@ -219,11 +229,13 @@ private:
     }
     const std::int64_t depth = volume(op_, roles_.reductions);
     if (depth <= 2 * wanted) return;
-    if (options_.contract_block_k == 0 && depth * row_bytes <= kWholeBytes) return;
+    if (options_.contract_block_k == 0 && depth * row_bytes <= std::min(kWholeBytes, most_bytes_))
+      return;
+    if (blocked_ < 0)
+      block_var_ = names_.variable(op_.dims[longest_reduction()].var.name + "_block");
     blocked_ = longest_reduction();
     const std::int64_t others = depth / extent(op_, blocked_);
     depth_ = std::clamp<std::int64_t>(ceil_div(wanted, others), 1, extent(op_, blocked_));
-    block_var_ = names_.variable(op_.dims[blocked_].var.name + "_block");
   }
 
   std::vector<std::int64_t> accumulator_extents() const {
@@ -255,16 +267,34 @@ private:
     return result;
   }
 
-  /// [reductions..., kept...]: one point of the reduction is one row. Rows are multiples of 16
-  /// bytes, and their distance is no multiple of all banks.
+  /// Elements from one row of a panel to the next: rows are multiples of 16 bytes, and their
+  /// distance is no multiple of all banks.
+  std::int64_t row_distance(const Factor& factor) const {
+    std::int64_t row = 1;
+    for (const int d : factor.kept)
+      row *= covers_[d].reach();
+    return ceil_div(row, std::int64_t{kLanes}) * kLanes + kPadding;
+  }
+
+  std::int64_t panel_bytes() const {
+    std::int64_t total = 0;
+    for (const auto& factor : roles_.factors) {
+      if (lies_near(factor)) continue;
+      std::int64_t elements = row_distance(factor);
+      for (const int d : factor.reductions)
+        elements *= length_of(d);
+      const std::int64_t bytes = elements * bits(compute_type(factor.value->type.elem)) / 8;
+      total += ceil_div(bytes, kSharedAlignment) * kSharedAlignment;
+    }
+    return total;
+  }
+
+  /// [reductions..., kept...]: one point of the reduction is one row.
   kernel::BufferPtr panel(const Factor& factor) {
     std::vector<std::int64_t> kept_extents;
     for (const int d : factor.kept)
       kept_extents.push_back(covers_[d].reach());
-    std::int64_t row = 1;
-    for (const auto extent : kept_extents)
-      row *= extent;
-    row = ceil_div(row, std::int64_t{kLanes}) * kLanes + kPadding;
+    std::int64_t row = row_distance(factor);
     auto result = std::make_shared<kernel::Buffer>(
         *buffer(panel_name(factor), kept_extents, kernel::Space::Shared));
     for (auto d = factor.reductions.rbegin(); d != factor.reductions.rend(); ++d) {
@@ -274,7 +304,6 @@ private:
       row *= length;
     }
     result->type = compute_type(factor.value->type.elem);
-    panel_bytes_ += row * bits(result->type) / 8;
     return result;
   }
 
@@ -400,7 +429,7 @@ private:
   };
   std::optional<Ahead> fetch_ahead(const tile::Op& copy) {
     Ranges ranges = panel_ranges(blocked_);
-    auto nodes = distribute(copy, ranges, threads_, options_, names_);
+    auto nodes = distribute(copy, ranges, threads_, 0, options_, names_);
     if (nodes.size() != 1) return std::nullopt;
     tile::Op shared = std::get<tile::Op>(std::move(nodes.front()));
     std::vector<std::int64_t> extents;
@@ -620,6 +649,7 @@ private:
   const Ranges& outer_;
   Roles roles_;
   std::int64_t threads_;
+  std::int64_t most_bytes_;  ///< of all panels
   const MappingOptions& options_;
   Names& names_;
   std::vector<Cover> covers_;            ///< per dim
@@ -628,7 +658,6 @@ private:
   int blocked_ = -1;
   std::int64_t depth_ = 0;
   kernel::Var block_var_;
-  std::int64_t panel_bytes_ = 0;
   std::vector<int> looped_;  ///< reduction dims that are loops around the panels, innermost first
   kernel::BufferPtr accumulator_;
   std::vector<kernel::BufferPtr> panels_;  ///< per factor; null: it is read where it lies
@@ -657,14 +686,14 @@ std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& ou
 }
 
 std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, const Ranges& outer,
-                                                         std::int64_t threads,
+                                                         std::int64_t threads, std::int64_t room,
                                                          const MappingOptions& options,
                                                          Names& names) {
   const tile::Op plain = without_unit_bounds(op, outer);
   const OpInfo info = analyse(plain, outer);
   auto roles = staged_roles(plain, info, options);
   if (!roles) return std::nullopt;
-  return Contraction(plain, info, outer, std::move(*roles), threads, options, names).run();
+  return Contraction(plain, info, outer, std::move(*roles), threads, room, options, names).run();
 }
 
 }  // namespace tc::lower::cuda

@@ -37,10 +37,11 @@ inline constexpr std::int64_t kAccumulators = 64;
 std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
                                             const MappingOptions& options);
 
-/// The operation in staged form; nullopt: it is no product of two factors, or staging does not pay.
-/// The copies have no layout yet, all other operations do.
+/// The operation in staged form; nullopt: it is no product of two factors, staging does not pay, or
+/// panels of one point do not fit in `room` bytes of shared memory. The copies have no layout yet,
+/// all other operations do.
 std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, const Ranges& outer,
-                                                         std::int64_t threads,
+                                                         std::int64_t threads, std::int64_t room,
                                                          const MappingOptions& options,
                                                          Names& names);
 

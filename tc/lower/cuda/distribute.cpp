@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tc/lower/cuda/share_plan.h"
+#include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/cuda/updates.h"
 #include "tc/lower/op/combine.h"
 #include "tc/lower/op/nest.h"
@@ -51,15 +52,19 @@ std::vector<int> nest_order(const tile::Op& op, const OpInfo& info, int vector_d
 
 class Distribution {
 public:
-  Distribution(const tile::Op& op, const Ranges& outer, std::int64_t threads,
+  Distribution(const tile::Op& op, const Ranges& outer, std::int64_t threads, std::int64_t room,
                const MappingOptions& options, Names& names)
-      : op_(op), outer_(outer), info_(analyse(op, outer)), threads_(threads), options_(options),
-        names_(names) {}
+      : op_(op), outer_(outer), info_(analyse(op, outer)), threads_(threads), room_(room),
+        options_(options), names_(names) {}
 
   std::vector<tile::Node> run(SharingLimits limits) {
     limits.split_reductions = limits.split_reductions && can_split_reductions(op_, info_, outer_);
     limits.atomic = op_.atomic || may_update_atomically(op_, options_);
     plan_ = plan_sharing(op_, info_, threads_, options_, limits);
+    if (plan_.parts > 1 && part_bytes() > room_) {
+      limits.parts = false;
+      plan_ = plan_sharing(op_, info_, threads_, options_, limits);
+    }
     tile::Op shared = share();
     if (plan_.parts == 1) {
       finish(shared);
@@ -161,9 +166,19 @@ private:
     const std::int64_t elements = join_elements();
     if (elements * plan_.parts <= threads_)
       limits.fastest_dim = static_cast<int>(join.dims.size()) - 1;
-    for (auto& node : Distribution(join, outer_, threads_, options_, names_).run(limits))
+    for (auto& node : Distribution(join, outer_, threads_, 0, options_, names_).run(limits))
       nodes.push_back(std::move(node));
     return nodes;
+  }
+
+  std::int64_t part_bytes() const {
+    std::int64_t total = 0;
+    for (const auto& target : op_.targets) {
+      const std::int64_t bytes =
+          join_elements() * plan_.parts * bits(compute_type(target.buffer->type)) / 8;
+      total += ceil_div(bytes, kSharedAlignment) * kSharedAlignment;
+    }
+    return total;
   }
 
   std::int64_t join_elements() const {
@@ -201,6 +216,7 @@ private:
   const Ranges& outer_;
   OpInfo info_;
   std::int64_t threads_;
+  std::int64_t room_;
   const MappingOptions& options_;
   Names& names_;
   SharePlan plan_;
@@ -209,8 +225,8 @@ private:
 }  // namespace
 
 std::vector<tile::Node> distribute(const tile::Op& op, const Ranges& outer, std::int64_t threads,
-                                   const MappingOptions& options, Names& names) {
-  return Distribution(op, outer, threads, options, names).run({});
+                                   std::int64_t room, const MappingOptions& options, Names& names) {
+  return Distribution(op, outer, threads, room, options, names).run({});
 }
 
 }  // namespace tc::lower::cuda

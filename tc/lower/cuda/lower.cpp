@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/op/body.h"
 #include "tc/lower/op/program_names.h"
 #include "tc/support/check.h"
+#include "tc/support/cuda_limits.h"
 #include "tc/support/numeric.h"
 
 namespace tc::lower::cuda {
@@ -17,21 +19,6 @@ namespace {
 using kernel::BinaryOp;
 using kernel::ExprPtr;
 using kernel::StmtPtr;
-
-constexpr std::int64_t kSharedAlignment = 16;
-
-/// Bytes of the shared buffers declared below the nodes; each has a place of its own.
-std::int64_t shared_bytes(const std::vector<tile::Node>& nodes) {
-  std::int64_t total = 0;
-  for (const auto& node : nodes) {
-    if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node))
-      total += shared_bytes((*loop)->body);
-    const auto* local = std::get_if<tile::Local>(&node);
-    if (!local || local->buffer->space != kernel::Space::Shared) continue;
-    total += ceil_div(kernel::span_bytes(*local->buffer), kSharedAlignment) * kSharedAlignment;
-  }
-  return total;
-}
 
 /// thread / stride % extent, without what changes nothing.
 ExprPtr value_of(const tile::Digit& digit, const kernel::GridDim& thread) {
@@ -47,11 +34,7 @@ Result<kernel::Kernel, Rejection> lower_kernel(const tile::Kernel& source, const
   check(source.thread.has_value(), "a kernel for a GPU has threads: select() comes before lower()");
   const std::int64_t bytes = shared_bytes(source.body);
   if (bytes > target.shared_bytes)
-    return Rejection{
-        RejectionKind::LocalMemoryOverflow,
-        fmt::format("kernel '{}' needs {} bytes of shared memory, a block of {} has {}",
-                    source.name, bytes, target.arch, target.shared_bytes),
-        bytes, target.shared_bytes};
+    return cuda_limits::shared_memory(source.name, bytes, target.arch, target.shared_bytes);
   Names names = names_after(source);
   kernel::Kernel kernel;
   kernel.name = source.name;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "tc/lower/cuda/contract.h"
 #include "tc/lower/cuda/distribute.h"
 #include "tc/lower/cuda/lower.h"
+#include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/cuda/spread.h"
 #include "tc/lower/cuda/staging.h"
 #include "tc/lower/op/op_info.h"
@@ -127,8 +129,8 @@ private:
 
 class Selection {
 public:
-  Selection(const MappingOptions& options, std::int64_t threads, Names& names)
-      : options_(options), threads_(threads), names_(names) {}
+  Selection(const MappingOptions& options, std::int64_t threads, std::int64_t room, Names& names)
+      : options_(options), threads_(threads), room_(room), names_(names) {}
 
   std::vector<tile::Node> list(const std::vector<tile::Node>& nodes, const Ranges& ranges) {
     std::vector<tile::Node> out;
@@ -146,15 +148,18 @@ public:
         out.push_back(node);
         continue;
       }
-      auto staged = stage_contraction(*op, ranges, threads_, options_, names_);
-      if (!staged && options_.stage) staged = stage_transposed(*op, ranges, names_);
+      auto staged = stage_contraction(*op, ranges, threads_, room_, options_, names_);
+      if (!staged && options_.stage) staged = stage_transposed(*op, ranges, room_, names_);
       if (staged) {
+        room_ -= shared_bytes(*staged);
         for (auto& part : list(*staged, ranges))
           out.push_back(std::move(part));
         continue;
       }
-      for (auto& part : distribute(*op, ranges, threads_, options_, names_))
-        out.push_back(std::move(part));
+      auto parts = distribute(*op, ranges, threads_, room_, options_, names_);
+      room_ -= shared_bytes(parts);
+      out.insert(out.end(), std::make_move_iterator(parts.begin()),
+                 std::make_move_iterator(parts.end()));
     }
     return out;
   }
@@ -162,8 +167,17 @@ public:
 private:
   const MappingOptions& options_;
   std::int64_t threads_;
+  std::int64_t room_;  ///< bytes of shared memory that nothing has been declared in
   Names& names_;
 };
+
+/// Shared memory for panels and partial results beside what the kernel declares.
+std::int64_t room_beside(const std::vector<tile::Node>& body, const MappingOptions& options,
+                         const Target& target) {
+  std::int64_t most = target.shared_bytes;
+  if (options.local_bytes > 0) most = std::min(most, options.local_bytes);
+  return std::max<std::int64_t>(most - shared_bytes(body), 0);
+}
 
 }  // namespace
 
@@ -181,7 +195,8 @@ Result<tile::Program, Rejection> select(const tile::Program& program, const Mapp
                        threads, target.max_threads};
     kernel.body = SharedLocals().list(kernel.body);
     kernel.thread = kernel::GridDim{names.variable("thread"), threads};
-    kernel.body = Selection(options, threads, names).list(kernel.body, grid_ranges(kernel));
+    const std::int64_t room = room_beside(kernel.body, options, target);
+    kernel.body = Selection(options, threads, room, names).list(kernel.body, grid_ranges(kernel));
     kernel.body = place_barriers(kernel.body);
   }
   return result;

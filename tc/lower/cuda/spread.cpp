@@ -57,6 +57,28 @@ bool has_meeting_dims(const tile::Op& op) {
   return false;
 }
 
+/// Whether a tensor's elements are subscripts: of a target or of a load.
+bool gathers(const std::vector<tile::Node>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const tile::Node& node) {
+    if (const auto* loop = std::get_if<std::shared_ptr<const tile::Loop>>(&node))
+      return gathers((*loop)->body);
+    const auto* op = std::get_if<tile::Op>(&node);
+    if (!op) return false;
+    const auto by_load = [](const ExprPtr& expr) {
+      const auto loads = loads_in(expr);
+      return std::any_of(loads.begin(), loads.end(), [](const ExprPtr& load) {
+        const auto& indices = std::get<kernel::Load>(load->node).indices;
+        return std::any_of(indices.begin(), indices.end(), contains_load);
+      });
+    };
+    return std::any_of(op->conditions.begin(), op->conditions.end(), by_load) ||
+           std::any_of(op->targets.begin(), op->targets.end(), [&](const tile::Target& target) {
+             return by_load(target.value) ||
+                    std::any_of(target.subscripts.begin(), target.subscripts.end(), contains_load);
+           });
+  });
+}
+
 /// One operation in a kernel of its own.
 class Spreading {
 public:
@@ -194,9 +216,11 @@ private:
   std::vector<int> cut(const tile::Kernel& source) {
     std::vector<tile::Kernel> parts;
     bool is_open = false;  // the last part takes further operations
-    const tile::Kernel kernel = in_gather_form(source);
+    // Checks of subscripts and what they guard stay in one task.
+    const bool is_checked = options_.bounds == Bounds::Error && gathers(source.body);
+    const tile::Kernel kernel = is_checked ? source : in_gather_form(source);
     const bool cuts =
-        is_flat(kernel) &&
+        !is_checked && is_flat(kernel) &&
         std::any_of(kernel.body.begin(), kernel.body.end(), [&](const tile::Node& node) {
           return gains(kernel, std::get<tile::Op>(node));
         });
@@ -321,8 +345,7 @@ private:
 
 tile::Program spread_meeting_updates(const tile::Program& program, const MappingOptions& options,
                                      const Target& target) {
-  // Checks of subscripts and what they guard stay in one task.
-  if (options.bounds == Bounds::Error || options.tasks == 1) return program;
+  if (options.tasks == 1) return program;
   return Cutting(program, options, target).run();
 }
 

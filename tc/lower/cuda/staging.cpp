@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/op/access.h"
+#include "tc/support/numeric.h"
 
 namespace tc::lower::cuda {
 
@@ -60,7 +62,7 @@ std::vector<int> panel_dims(const tile::Op& op, const ExprPtr& load, int across,
 }  // namespace
 
 std::optional<std::vector<tile::Node>> stage_transposed(const tile::Op& op, const Ranges& outer,
-                                                        Names& names) {
+                                                        std::int64_t room, Names& names) {
   if (!is_candidate(op)) return std::nullopt;
   const OpInfo info = analyse(op, outer);
   const std::vector<Access> accesses = accesses_of(op, info);
@@ -94,9 +96,11 @@ std::optional<std::vector<tile::Node>> stage_transposed(const tile::Op& op, cons
     std::vector<std::int64_t> padded = panel->extents;
     padded.back() |= 1;
     panel->strides = kernel::contiguous_strides(padded);
-    if (conditional ||
-        padded.front() * panel->strides.front() * bits(load.buffer->type) / 8 > kPanelBytes)
-      continue;
+    const std::int64_t bytes =
+        padded.front() * panel->strides.front() * bits(load.buffer->type) / 8;
+    const std::int64_t taken = ceil_div(bytes, kSharedAlignment) * kSharedAlignment;
+    if (conditional || taken > std::min(kPanelBytes, room)) continue;
+    room -= taken;
     panel->id = names.buffer();
     panel->name = load.buffer->name + "_panel";
     panel->type = load.buffer->type;

@@ -16,8 +16,8 @@ namespace tc::lower::cuda {
 ///
 /// so that both sides touch whole runs of memory; rows of p are an odd number of elements apart, so
 /// that a column lies in different banks. The operations have no layout yet. nullopt: no such load,
-/// or a tile too large for shared memory.
+/// or none whose tile fits in `room` bytes of shared memory.
 std::optional<std::vector<tile::Node>> stage_transposed(const tile::Op& op, const Ranges& outer,
-                                                        Names& names);
+                                                        std::int64_t room, Names& names);
 
 }  // namespace tc::lower::cuda

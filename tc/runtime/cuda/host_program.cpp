@@ -10,6 +10,7 @@
 
 #include "tc/kernel/host_arithmetic.h"
 #include "tc/support/check.h"
+#include "tc/support/cuda_limits.h"
 #include "tc/support/numeric.h"
 
 namespace tc::runtime::cuda {
@@ -95,10 +96,9 @@ private:
                          kernel.name, launch.arguments.size(), launch.ints.size(), kernel.buffers,
                          kernel.ints));
     const std::size_t parameters = launch.arguments.size() + launch.ints.size();
-    if (parameters > kMaxParameters)
-      refuse(fmt::format("kernel '{}' has {} parameters, at most {} can be passed", kernel.name,
-                         parameters, kMaxParameters),
-             static_cast<std::int64_t>(parameters), kMaxParameters);
+    if (parameters > cuda_limits::kParameters)
+      refuse(cuda_limits::parameters(kernel.name, static_cast<std::int64_t>(parameters)).message,
+             static_cast<std::int64_t>(parameters), cuda_limits::kParameters);
     HostStep step{.index = launch.kernel};
     step.first = static_cast<std::uint32_t>(program_.arguments.size());
     step.count = static_cast<std::uint32_t>(launch.arguments.size());

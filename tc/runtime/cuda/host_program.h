@@ -17,8 +17,6 @@ namespace tc::runtime::cuda {
 /// Deepest nest of loops around launches, and of parentheses in an integer value.
 constexpr int kMaxCounters = 16;
 constexpr int kMaxStack = 32;
-/// Most parameters of a kernel: what every CUDA 12 passes, 4096 bytes.
-constexpr int kMaxParameters = 512;
 
 /// A host integer: constant + sum of factors times counters, then `code`, if any, on a stack that
 /// starts empty (the sum is not used then).

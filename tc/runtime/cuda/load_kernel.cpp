@@ -3,18 +3,17 @@
 #include <fmt/ranges.h>
 
 #include "tc/runtime/cuda/loaded_module.h"
+#include "tc/support/cuda_limits.h"
 
 namespace tc::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kMaxGridX = 2147483647;
-constexpr std::int64_t kMaxGridYZ = 65535;
-constexpr std::int64_t kMaxThreads = 1024;
-constexpr std::int64_t kMaxBlockZ = 64;
+using cuda_limits::kBlock;
+using cuda_limits::kGrid;
+using cuda_limits::kThreads;
+
 constexpr std::int64_t kMaxCluster = 16;
 constexpr std::int64_t kPortableCluster = 8;
-/// Dynamic and static shared memory that a kernel has without asking.
-constexpr std::int64_t kDefaultShared = 48 << 10;
 
 Rejection refused(RejectionKind kind, std::string message, std::int64_t used, std::int64_t limit) {
   return {kind, std::move(message), used, limit};
@@ -25,34 +24,32 @@ std::int64_t product(const std::array<std::int64_t, 3>& extents) {
 }
 
 std::optional<Rejection> check_grid(const KernelLaunch& kernel) {
-  static constexpr std::int64_t kLimits[] = {kMaxGridX, kMaxGridYZ, kMaxGridYZ};
   for (std::size_t d = 0; d < 3; ++d) {
-    if (kernel.grid[d] < 0 || kernel.grid[d] > kLimits[d])
+    if (kernel.grid[d] < 0 || kernel.grid[d] > kGrid[d])
       return refused(RejectionKind::Unsupported,
                      fmt::format("the grid of kernel '{}' is {} blocks, at most {} in dimension {} "
                                  "can be launched",
-                                 kernel.name, fmt::join(kernel.grid, " x "), kLimits[d], "xyz"[d]),
-                     kernel.grid[d], kLimits[d]);
+                                 kernel.name, fmt::join(kernel.grid, " x "), kGrid[d], "xyz"[d]),
+                     kernel.grid[d], kGrid[d]);
   }
   return std::nullopt;
 }
 
 std::optional<Rejection> check_block(const KernelLaunch& kernel) {
-  static constexpr std::int64_t kLimits[] = {kMaxThreads, kMaxThreads, kMaxBlockZ};
   for (std::size_t d = 0; d < 3; ++d) {
-    if (kernel.block[d] < 1 || kernel.block[d] > kLimits[d])
+    if (kernel.block[d] < 1 || kernel.block[d] > kBlock[d])
       return refused(
           RejectionKind::TooManyThreads,
           fmt::format("a block of kernel '{}' is {} threads, 1 to {} in dimension {} can "
                       "be launched",
-                      kernel.name, fmt::join(kernel.block, " x "), kLimits[d], "xyz"[d]),
-          kernel.block[d], kLimits[d]);
+                      kernel.name, fmt::join(kernel.block, " x "), kBlock[d], "xyz"[d]),
+          kernel.block[d], kBlock[d]);
   }
-  if (const std::int64_t threads = product(kernel.block); threads > kMaxThreads)
+  if (const std::int64_t threads = product(kernel.block); threads > kThreads)
     return refused(RejectionKind::TooManyThreads,
                    fmt::format("a block of kernel '{}' has {} threads, a device runs at most {}",
-                               kernel.name, threads, kMaxThreads),
-                   threads, kMaxThreads);
+                               kernel.name, threads, kThreads),
+                   threads, kThreads);
   return std::nullopt;
 }
 
@@ -104,12 +101,9 @@ std::optional<Rejection> check_function(const Driver& driver, int device, CuFunc
                    wanted, threads);
   const std::int64_t shared = kernel.dynamic_shared_bytes + fixed;
   if (shared > facts.shared_per_block)
-    return refused(RejectionKind::LocalMemoryOverflow,
-                   fmt::format("kernel '{}' needs {} bytes of shared memory a block, {} has {}",
-                               kernel.name, shared, driver.device_text(device),
-                               facts.shared_per_block),
-                   shared, facts.shared_per_block);
-  if (shared > kDefaultShared && kernel.dynamic_shared_bytes > 0)
+    return cuda_limits::shared_memory(kernel.name, shared, driver.device_text(device),
+                                      facts.shared_per_block);
+  if (shared > cuda_limits::kUnaskedShared && kernel.dynamic_shared_bytes > 0)
     code = api.function_set_attribute(function, FunctionAttribute::MaxDynamicShared,
                                       static_cast<int>(kernel.dynamic_shared_bytes));
   if (code == result::kSuccess && product(kernel.cluster) > kPortableCluster)

@@ -6,14 +6,13 @@
 #include <fmt/format.h>
 
 #include "tc/support/check.h"
+#include "tc/support/cuda_limits.h"
 
 namespace tc::runtime::cuda {
 namespace {
 
-/// Static shared memory that every architecture and assembler takes, and the most that any does
-/// (sm_90 and newer from 13.0 on).
-constexpr std::int64_t kCommonStaticShared = 48 << 10;
-constexpr std::int64_t kMostStaticShared = 227 << 10;
+using cuda_limits::kMostShared;
+using cuda_limits::kUnaskedShared;
 
 class Program {
 public:
@@ -169,11 +168,11 @@ Rejection refusal(const Nvrtc& nvrtc, NvrtcResult result, const AssemblerLog& lo
     return {RejectionKind::TargetMissing,
             fmt::format("NVRTC {}.{} ('{}') does not compile for {}: {}", nvrtc.major(),
                         nvrtc.minor(), nvrtc.path(), arch, log.rest)};
-  // The assembler stops without a word here.
+  // The assembler stops without a word here: it takes what a kernel has unasked, for sm_90 and
+  // newer from 13.0 on as much as any device has.
   for (const KernelResources& kernel : log.kernels) {
-    if (kernel.static_shared <= kCommonStaticShared) continue;
-    const std::int64_t limit =
-        kernel.static_shared > kMostStaticShared ? kMostStaticShared : kCommonStaticShared;
+    if (kernel.static_shared <= kUnaskedShared) continue;
+    const std::int64_t limit = kernel.static_shared > kMostShared ? kMostShared : kUnaskedShared;
     return {RejectionKind::LocalMemoryOverflow,
             fmt::format("kernel '{}' declares {} bytes of static shared memory, {} takes {}",
                         kernel.name, kernel.static_shared, arch, limit),

@@ -8,6 +8,7 @@
 
 #include "tc/runtime/cuda/loaded_module.h"
 #include "tc/runtime/cuda/module.h"
+#include "tc/support/cuda_limits.h"
 
 namespace tc::runtime::cuda {
 namespace {
@@ -27,7 +28,7 @@ CuResult launch(const DriverApi& api, const HostProgram& program, const HostStep
                 const HostProgram::Counters& counters, const LoadedKernel& kernel,
                 void* const* pointers, CuStream stream) {
   if (kernel.is_empty) return result::kSuccess;
-  std::uint64_t parameters[kMaxParameters];
+  std::uint64_t parameters[cuda_limits::kParameters];
   std::uint64_t* next = parameters;
   for (std::uint32_t i = 0; i < step.count; ++i)
     *next++ = reinterpret_cast<std::uintptr_t>(

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "fixture.h"
+#include "tc/support/cuda_limits.h"
 
 namespace tc::runtime::cuda {
 namespace {
@@ -113,14 +114,15 @@ TEST_F(StepsTest, LaunchesThatDoNotFitTheirKernelAreRefused) {
   EXPECT_FALSE(compile("launch 1(0; 1)\n"));
   EXPECT_FALSE(compile("launch 0(5; 1)\n"));
   EXPECT_FALSE(compile("launch 0(0; 1.5f)\n"));
-  const auto many = compile_steps(table({{.name = "k", .buffers = kMaxParameters, .ints = 1}}, [] {
-    std::string text = "launch 0(0";
-    for (int i = 1; i < kMaxParameters; ++i)
-      text += ", 0";
-    return text + "; 1)\n";
-  }()));
+  const auto many =
+      compile_steps(table({{.name = "k", .buffers = cuda_limits::kParameters, .ints = 1}}, [] {
+        std::string text = "launch 0(0";
+        for (int i = 1; i < cuda_limits::kParameters; ++i)
+          text += ", 0";
+        return text + "; 1)\n";
+      }()));
   ASSERT_FALSE(many);
-  EXPECT_EQ(many.error().used, kMaxParameters + 1);
+  EXPECT_EQ(many.error().used, cuda_limits::kParameters + 1);
 }
 
 TEST_F(StepsTest, EmptyProgram) {
