@@ -68,11 +68,12 @@ fuzz-cuda: setup $(BUILD)/build.ninja
 	TC_FUZZ_SEED=1 TC_FUZZ_COUNT=2000 $(BUILD)/bin/cuda_random_test
 
 # Every test under AddressSanitizer and UndefinedBehaviorSanitizer, built with clang, but the Python references and those that
-# spend their time in compilers that are not instrumented.
+# spend their time in compilers that are not instrumented. ASAN_TESTS="-L unit" leaves a label.
+ASAN_TESTS ?=
 asan: setup venv
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure --no-label-summary -j $(JOBS) -LE 'python|foreign'
+	PATH="$(CURDIR)/.venv/bin:$$PATH" ctest --test-dir build-asan --output-on-failure --no-label-summary -j $(JOBS) -LE 'python|foreign' $(ASAN_TESTS)
 
 # Random programs, compiled and compared with the interpreter. fuzz-full also fails when something that the generator should
 # write is in fewer than 1 % of the programs.
