@@ -2,6 +2,8 @@
 //
 // What build() makes of the usual shapes: tiles, storage, masks, folded initialisation, loops,
 // order of dims.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "pipeline.h"
