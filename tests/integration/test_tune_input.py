@@ -76,11 +76,15 @@ def test_rows_that_nobody_understands_do_not_matter(tensorc, program, tmp_path):
 
 
 def test_a_store_that_is_no_database(tensorc, program, tmp_path):
+    found = b"this is no database" * 500
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "kernels-v1.sqlite").write_bytes(b"this is no database" * 500)
+    (tmp_path / "cache" / "kernels-v1.sqlite").write_bytes(found)
     done = tensorc("tune", *program, "--trials", "2")
     assert done.returncode == 0, done.stderr.decode()
-    assert b"cannot be written" in done.stderr
+    # It is kept beside the store that takes its place, and that store has the records.
+    assert [file.read_bytes() for file in (tmp_path / "cache").glob("*.damaged-*")] == [found]
+    again = tensorc("tune", *program, "--trials", "2", "--json")
+    assert again.returncode == 0 and json.loads(again.stdout)["resumed"] > 0
 
 
 @pytest.mark.parametrize("place", ["nowhere/records.jsonl", "."])
