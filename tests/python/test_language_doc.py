@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/language.md says what the program accepts: its grammar, its examples, its table of builtin functions.
 
-The program is $TENSORC or build/bin/tensorc of the checkout; the seed is $TC_TEST_SEED or drawn, and printed.
+The program is $TENSORC or build/bin/tensorc of the checkout; the seed is $TC_TEST_SEED or 20240, and printed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import ebnf
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TENSORC = os.environ.get("TENSORC", str(ROOT / "build" / "bin" / "tensorc"))
 PAGE = (ROOT / "docs" / "language.md").read_text()
-SEED = int(os.environ.get("TC_TEST_SEED", random.SystemRandom().randrange(10**9)))
+SEED = int(os.environ.get("TC_TEST_SEED", "20240"))
 
 # Spellings that random sentences use, per token of the grammar.
 SAMPLES = {
