@@ -3,8 +3,8 @@
 
     .venv/bin/python bench/cpu_suite.py [--compiled] [--numpy] [--cases REGEX] [--out FILE.md]
 
-Repeats are interleaved (ours, peer, ours, ...), medians are reported. Outputs are poisoned; they are compared with the peer computed in
-float64 where that fits the memory, else with the peer itself. NumPy gets 16-bit floats as float32 and is checked too.
+They run in turns (ours, peer, ours, ...), medians are reported. Outputs are poisoned; they are compared with the peer computed in
+float64, in float32 where that is too large. NumPy gets 16-bit floats as float32 and is checked too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,12 @@ import numpy_peers
 from suite import CASES
 from tc_library import Library
 
+# Pools of threads wait actively for more work (OpenMP runtimes up to 200 ms), which would take the cores from the next one's.
+ASLEEP_SECONDS = 0.25
+# A turn is so many runs, or so many seconds of them.
+TURN_RUNS = 20
+TURN_SECONDS = 0.05
+
 
 def seconds(run) -> float:
     start = time.perf_counter()
@@ -32,24 +38,34 @@ def seconds(run) -> float:
     return time.perf_counter() - start
 
 
-def interleaved(runs: dict, budget: float, limit: int = 50) -> dict:
-    """Median seconds of each run; at least three rounds unless one round alone exceeds the budget."""
+def turn(run) -> list[float]:
+    """Times of one run after another, once the threads of the others are asleep and its own are awake."""
+    time.sleep(ASLEEP_SECONDS)
+    run()
+    times = [seconds(run)]
+    while len(times) < TURN_RUNS and sum(times) < TURN_SECONDS:
+        times.append(seconds(run))
+    return times
+
+
+def interleaved(runs: dict, budget: float, limit: int = 15) -> dict:
+    """Median seconds of each, in turns; at least three rounds unless one round alone takes four times the budget."""
     times = {name: [] for name in runs}
     start = time.perf_counter()
-    while True:
+    for number in range(1, limit + 1):
         for name, run in runs.items():
-            times[name].append(seconds(run))
-        rounds = len(next(iter(times.values())))
-        spent = time.perf_counter() - start
-        if rounds >= limit or (spent > budget and (rounds >= 3 or spent > 4 * budget)):
-            return {name: statistics.median(values) for name, values in times.items()}
+            times[name] += turn(run)
+        spent = time.perf_counter() - start - number * len(runs) * ASLEEP_SECONDS
+        if spent > budget and (number >= 3 or spent > 4 * budget):
+            break
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def reference(case, inputs):
-    """The peer in float64 if that is cheap, else the peer itself."""
-    if sum(t.numel() for t in inputs) > 1 << 27 or case.work > 2e11:
-        return case.peer(*inputs)
-    return case.peer(*[t.double() if t.is_floating_point() else t for t in inputs])
+    """The peer in float64, or in float32 where that would take too much memory or time."""
+    is_large = sum(t.numel() for t in inputs) > 1 << 27 or case.work > 2e11
+    precise = torch.float32 if is_large else torch.float64
+    return case.peer(*[t.to(precise) if t.is_floating_point() else t for t in inputs])
 
 
 def relative_error(outputs, expected) -> float:
