@@ -118,6 +118,7 @@ Json to_json(const TuneReport& report, const Call& call, const TuneSettings& set
   json["seconds"] = report.progress.seconds;
   json["candidates"] = report.progress.trials;
   json["resumed"] = report.progress.resumed;
+  json["repeated"] = report.progress.repeated;
   json["failures"] = report.progress.failures;
   json["interrupted"] = report.is_interrupted;
   json["exhausted"] = report.is_exhausted;
@@ -128,6 +129,7 @@ Json to_json(const TuneReport& report, const Call& call, const TuneSettings& set
                               {"detail", trial.detail},
                               {"median_us", trial.median_us},
                               {"resumed", trial.resumed},
+                              {"repeated", trial.repeated},
                               {"finalist", trial.finalist},
                               {"samples", trial.samples}});
   }
@@ -140,8 +142,9 @@ void print(const TuneReport& report) {
     fmt::print(", default {:.4g} us ({:.2f} times)", report.default_us,
                report.default_us / report.best_us);
   fmt::print("; checked: {}\n", report.verification);
-  fmt::print("{} candidates in {:.1f} s, {} known from records{}{}\n", report.progress.trials,
-             report.progress.seconds, report.progress.resumed,
+  fmt::print("{} candidates in {:.1f} s, {} with the code of another, {} known from records{}{}\n",
+             report.progress.trials, report.progress.seconds, report.progress.repeated,
+             report.progress.resumed,
              failures_text(report.progress.failures),
              report.is_exhausted ? "; nothing is left to try" : "");
   fmt::print("options {}\n", tc::to_json(report.options));

@@ -121,6 +121,8 @@ public:
   const CompileReport& report() const;
   std::int64_t scratch_bytes() const;  ///< memory that a run needs beside inputs and outputs
   int kernels() const;                 ///< launches of one run (loops around launches count once)
+  /// Hash of the machine code and its launches: the same for options that give the same kernels.
+  std::uint64_t code_hash() const;
 
   /// Checks count, type, shape, strides, alignment, device and aliasing, then runs; blocks until
   /// done on the CPU. Scratch comes from a buffer that the calling thread keeps, unless `scratch`

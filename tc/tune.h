@@ -27,6 +27,7 @@ struct TuneProgress {
   double remaining = 0;  ///< seconds until the budget ends; 0 without one
   int trials = 0;        ///< candidates that were compiled or run
   int resumed = 0;       ///< candidates that earlier runs had tried
+  int repeated = 0;      ///< candidates whose code an earlier one had: not measured again
   double best_us = 0;    ///< 0: none yet
   double default_us = 0;
   double median_us = 0;                 ///< of the candidates that were measured
@@ -75,6 +76,7 @@ struct TuneTrial {
   std::string detail;
   double median_us = 0;
   bool resumed = false;   ///< an earlier run had tried it
+  bool repeated = false;  ///< an earlier candidate of the run had the same code
   bool finalist = false;  ///< measured in turns with the other best ones
   int samples = 0;        ///< runs or groups of runs that the median is of
 };
@@ -111,7 +113,7 @@ struct TunedOptions {
   enum class Source {
     Exact,    ///< a record of these very sizes on this target
     Nearest,  ///< a record of other sizes, or of another device of the kind
-    Default,  ///< no record of this program serves
+    Default,  ///< no record of this program serves, or others' sizes lose more than the default
   } source = Source::Default;
   MappingOptions options;
   std::string note;  ///< for people: which record, what loss to expect, or why there is none

@@ -224,6 +224,9 @@ const CompileReport& Executor::report() const {
 std::int64_t Executor::scratch_bytes() const {
   return impl_->code->scratch_bytes();
 }
+std::uint64_t Executor::code_hash() const {
+  return impl_->code_hash;
+}
 int Executor::kernels() const {
   return impl_->code->kernels();
 }

@@ -20,6 +20,7 @@ struct Executor::Impl {
   Target target;
   CompileReport report;
   std::shared_ptr<const compiler::Code> code;
+  std::uint64_t code_hash = 0;
   std::shared_ptr<const compiler::Backend> backend;
 
   // The request, for stage_text() and place_of().

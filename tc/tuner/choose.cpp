@@ -35,6 +35,16 @@ double distance(const Identity& a, const Identity& b) {
   return total;
 }
 
+/// Distance of the sizes and of all that differs beside them.
+double score(const Identity& there, const Identity& here) {
+  double total = distance(there, here);
+  if (there.versions != here.versions) total += kOtherVersion;
+  if (there.layout != here.layout) total += kOtherLayout;
+  if (there.target != here.target)
+    total += there.arch == here.arch ? kOtherDevice : kOtherArch;
+  return total;
+}
+
 /// Records of one set of sizes on one target.
 using Place = std::tuple<std::vector<std::int64_t>, std::vector<double>, std::string, std::string,
                          std::string>;
@@ -83,6 +93,20 @@ std::vector<Served> served_pairs(const Groups& groups) {
   return pairs;
 }
 
+/// How the default options did at the sizes that have records, by the distance of these from `here`.
+std::vector<Served> default_pairs(const Groups& groups, const Identity& here) {
+  std::vector<Served> pairs;
+  for (const auto& [place, group] : groups) {
+    const Record* best = best_of(group);
+    for (const Record* record : group) {
+      if (record->options == MappingOptions{})
+        pairs.push_back(
+            {score(record->identity, here), record->median_us / best->median_us - 1});
+    }
+  }
+  return pairs;
+}
+
 /// Median over the pairs whose distance is nearest to this one.
 std::optional<double> expected_loss(std::vector<Served> pairs, double at) {
   if (pairs.empty()) return std::nullopt;
@@ -102,6 +126,7 @@ std::optional<double> expected_loss(std::vector<Served> pairs, double at) {
 std::vector<Choice> rank(const std::vector<Record>& records, const Identity& wanted) {
   const Groups groups = grouped(records, wanted);
   const std::vector<Served> pairs = served_pairs(groups);
+  const std::optional<double> default_loss = expected_loss(default_pairs(groups, wanted), 0);
   std::vector<std::pair<double, Choice>> scored;
   for (const auto& [place, group] : groups) {
     Choice choice;
@@ -111,18 +136,17 @@ std::vector<Choice> rank(const std::vector<Record>& records, const Identity& wan
     choice.same_target = there.target == wanted.target;
     choice.same_layout = there.layout == wanted.layout;
     choice.same_version = there.versions == wanted.versions;
-    const double score = choice.distance + (choice.same_version ? 0 : kOtherVersion) +
-                         (choice.same_layout ? 0 : kOtherLayout) +
-                         (choice.same_target          ? 0
-                          : there.arch == wanted.arch ? kOtherDevice
-                                                      : kOtherArch);
-    if (!choice.is_exact()) choice.expected_loss = expected_loss(pairs, score);
-    scored.emplace_back(score, std::move(choice));
+    const double away = score(there, wanted);
+    if (!choice.is_exact()) {
+      choice.expected_loss = expected_loss(pairs, away);
+      choice.default_loss = default_loss;
+    }
+    scored.emplace_back(away, std::move(choice));
   }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Choice> result;
-  for (auto& [score, choice] : scored)
+  for (auto& [away, choice] : scored)
     result.push_back(std::move(choice));
   return result;
 }

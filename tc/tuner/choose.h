@@ -22,7 +22,13 @@ struct Choice {
   /// this program show about serving one size with the best options of another at such a distance.
   /// Absent: no two sizes show it.
   std::optional<double> expected_loss;
+  /// The same of the default options: the median of how they did at the nearest sizes. Absent: no
+  /// record tells.
+  std::optional<double> default_loss;
 
+  bool is_default_better() const {
+    return expected_loss && default_loss && *default_loss <= *expected_loss;
+  }
   bool is_exact() const { return distance == 0 && same_target && same_layout && same_version; }
 };
 

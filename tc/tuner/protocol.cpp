@@ -199,6 +199,7 @@ std::string to_line(const Reply& reply) {
                   {"median_us", reply.median_us},
                   {"samples", reply.samples},
                   {"verification", reply.verification},
+                  {"code", reply.code},
                   {"last", reply.is_last}});
 }
 
@@ -214,6 +215,7 @@ Result<Reply, std::string> reply_from_line(std::string_view line) {
     json.at("median_us").get_to(reply.median_us);
     json.at("samples").get_to(reply.samples);
     json.at("verification").get_to(reply.verification);
+    reply.code = json.value("code", std::uint64_t{0});
     reply.is_last = json.value("last", false);
     return reply;
   });

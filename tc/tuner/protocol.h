@@ -52,6 +52,7 @@ struct Reply {
   double median_us = 0;
   int samples = 0;
   std::string verification;
+  std::uint64_t code = 0;  ///< of a compile job: Executor::code_hash()
   bool is_last = false;  ///< the process ends and takes no further job
 };
 

@@ -10,6 +10,7 @@
 #include "tc/compiler/random_inputs.h"
 #include "tc/lang/interpreter.h"
 #include "tc/runtime/cpu/module.h"
+#include "tc/tuner/widened.h"
 
 namespace tc::tuner {
 
@@ -47,6 +48,30 @@ mapped_results(const char* options, Arguments& arguments, std::string_view text,
       cpu_bench(arguments)->run_checked(*executor);
   if (!results) return compiler::argument_failure("the reference: " + results.error().message);
   return std::move(results).value();
+}
+
+std::vector<lang::Value> values_of(const std::vector<compiler::HostTensor>& tensors) {
+  std::vector<lang::Value> values;
+  for (const compiler::HostTensor& tensor : tensors)
+    values.push_back(compiler::to_value(tensor));
+  return values;
+}
+
+/// Results of the same mapping where everything is computed in float64, from the same values.
+Result<std::vector<lang::Value>, Failure> wide_results(const char* options, std::string_view text,
+                                                       std::string_view def,
+                                                       const Metadata& metadata,
+                                                       const CompileContext& context) {
+  const Widened wide = widen(text, metadata);
+  const SourceBuffer source("<text>", wide.text);
+  const Result<compiler::FrontEnd, Failure> front =
+      compiler::front_end(source, def, wide.metadata);
+  if (!front) return front.error();
+  Arguments arguments(*front);
+  const Result<std::vector<compiler::HostTensor>, Failure> results =
+      mapped_results(options, arguments, wide.text, def, wide.metadata, context);
+  if (!results) return results.error();
+  return values_of(*results);
 }
 
 // ---- a file of plain values ----
@@ -119,12 +144,15 @@ Result<Oracle, Failure> Oracle::compute(const compiler::FrontEnd& front, Argumen
   } else {
     const bool is_naive = points <= kMostNaive;
     oracle.source_ = is_naive ? "naive mapping" : "default mapping of the CPU";
+    const char* options = is_naive ? "naive" : "default";
     const Result<std::vector<compiler::HostTensor>, Failure> results =
-        mapped_results(is_naive ? "naive" : "default", arguments, text, def, metadata, context);
+        mapped_results(options, arguments, text, def, metadata, context);
     if (!results) return results.error();
-    for (const compiler::HostTensor& result : *results)
-      oracle.reference_.language.push_back(compiler::to_value(result));
-    oracle.reference_.precise = oracle.reference_.language;
+    Result<std::vector<lang::Value>, Failure> wide =
+        wide_results(options, text, def, metadata, context);
+    if (!wide) return wide.error();
+    oracle.reference_.language = values_of(*results);
+    oracle.reference_.precise = std::move(wide).value();
     oracle.reference_.scale = compiler::kSmallInteger;
   }
   oracle.exact_ = tuner::is_exact(oracle.reference_);
@@ -138,10 +166,9 @@ bool Oracle::save(const std::filesystem::path& file) const {
   writer.one(exact_);
   writer.one(reference_.scale);
   writer.one(static_cast<std::uint64_t>(reference_.language.size()));
-  const bool twice = source_ == "interpreter";
   for (std::size_t o = 0; o < reference_.language.size(); ++o) {
     writer.value(reference_.language[o]);
-    if (twice) writer.value(reference_.precise[o]);
+    writer.value(reference_.precise[o]);
   }
   out.close();
   return !out.fail();
@@ -157,13 +184,11 @@ std::optional<Oracle> Oracle::load(const std::filesystem::path& file) {
   reader.one(oracle.reference_.scale);
   std::uint64_t outputs = 0;
   reader.one(outputs);
-  const bool twice = oracle.source_ == "interpreter";
   for (std::uint64_t o = 0; o < outputs && in; ++o) {
     reader.value(oracle.reference_.language.emplace_back());
-    if (twice) reader.value(oracle.reference_.precise.emplace_back());
+    reader.value(oracle.reference_.precise.emplace_back());
   }
   if (!in) return std::nullopt;
-  if (!twice) oracle.reference_.precise = oracle.reference_.language;
   return oracle;
 }
 

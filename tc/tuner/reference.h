@@ -19,7 +19,8 @@ class Oracle {
 public:
   /// By the reference interpreter where that has few enough points to run; else by the naive
   /// mapping on the CPU: one element a step, scalar, nothing fused, blocked or staged; where even
-  /// that takes too long by the default one.
+  /// that takes too long by the default one. A mapping runs in the language's precision and, on the
+  /// same values, with everything in float64.
   static Result<Oracle, Failure> compute(const compiler::FrontEnd& front, Arguments& arguments,
                                          std::string_view text, std::string_view def,
                                          const Metadata& metadata, const CompileContext& context);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tc/tuner/bench.h"
 
@@ -210,13 +211,59 @@ void Session::take_replies() {
     if (!reply) continue;
     Candidate* candidate = by_trial_.at(reply->id);
     if (reply->outcome == Outcome::Measured)
-      to_measure_.push_back(candidate);
+      take_compiled(*candidate, reply->code);
     else
       finish(*candidate, *reply, kNoDevice);
   }
   for (Lane& lane : work_.crew.measuring) {
     if (const std::optional<Reply> reply = lane.poll())
       finish(*by_trial_.at(reply->id), *reply, lane.device());
+  }
+}
+
+/// To be measured, unless the same code was or is going to be. A fault that a test injects belongs
+/// to one candidate.
+void Session::take_compiled(Candidate& candidate, std::uint64_t code) {
+  candidate.code = code;
+  if (!work_.settings.faults.contains(candidate.id)) {
+    if (const auto done = done_.find(code); done != done_.end()) {
+      repeat(candidate, done->second);
+      return;
+    }
+    const auto [first, is_new] = under_way_.try_emplace(code, &candidate);
+    if (!is_new) {
+      first->second->same.push_back(&candidate);
+      return;
+    }
+  }
+  to_measure_.push_back(&candidate);
+}
+
+void Session::repeat(Candidate& candidate, const Record& same) {
+  candidate.is_repeated = true;
+  ++progress_.repeated;
+  Reply reply;
+  reply.outcome = same.outcome;
+  reply.detail = same.detail;
+  reply.median_us = same.median_us;
+  reply.samples = same.samples;
+  reply.verification = same.verification;
+  finish(candidate, reply, kNoDevice);
+}
+
+/// What is now known about its code. What ended the process may have been the process: others with
+/// this code have their own try.
+void Session::pass_on(Candidate& candidate) {
+  const auto found = under_way_.find(candidate.code);
+  if (found == under_way_.end() || found->second != &candidate) return;
+  under_way_.erase(found);
+  const bool is_known = candidate.record->outcome != Outcome::Crashed;
+  if (is_known) done_.emplace(candidate.code, *candidate.record);
+  for (Candidate* other : std::exchange(candidate.same, {})) {
+    if (is_known)
+      repeat(*other, *candidate.record);
+    else
+      take_compiled(*other, other->code);
   }
 }
 
@@ -254,6 +301,7 @@ void Session::finish(Candidate& candidate, const Reply& reply, int device) {
     if (device >= 0) record.provenance += fmt::format(", device {}", device);
     candidate.record = record;
     remember(record);
+    pass_on(candidate);
   }
   const Record& record = *candidate.record;
   if (!record.is_usable()) {
@@ -293,14 +341,20 @@ std::vector<std::size_t> Session::finalists() const {
   std::vector<std::size_t> chosen;
   for (std::size_t place = 0; place < usable.size(); ++place) {
     const bool is_baseline = tried_[usable[place]].options == work_.baseline;
-    if (place < kFinalists || is_baseline || work_.is_comparison) chosen.push_back(usable[place]);
+    const auto is_same = [&](std::size_t other) {
+      return tried_[other].code != 0 && tried_[other].code == tried_[usable[place]].code;
+    };
+    const bool is_one_of_the_best =
+        chosen.size() < kFinalists && std::none_of(chosen.begin(), chosen.end(), is_same);
+    if (is_one_of_the_best || is_baseline || work_.is_comparison) chosen.push_back(usable[place]);
   }
   return chosen;
 }
 
 void Session::compare_finalists() {
   const std::vector<std::size_t> chosen = finalists();
-  if (chosen.size() < 2 || is_stopped()) return;
+  const std::size_t fewest = work_.is_comparison ? 1 : 2;
+  if (chosen.size() < fewest || is_stopped()) return;
   std::map<std::size_t, std::vector<double>> times;
   std::map<std::size_t, int> samples;
   Lane& lane = work_.crew.measuring.front();
@@ -366,8 +420,8 @@ Result<TuneReport, Failure> Session::report() const {
   for (const Candidate& candidate : tried_) {
     const Record& record = *candidate.record;
     report.trials.push_back({candidate.options, to_string(record.outcome), record.detail,
-                             record.median_us, candidate.id == 0, candidate.is_finalist,
-                             record.samples});
+                             record.median_us, candidate.id == 0, candidate.is_repeated,
+                             candidate.is_finalist, record.samples});
     if (is_better(candidate)) best = &candidate;
   }
   if (best == nullptr) {

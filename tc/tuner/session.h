@@ -52,6 +52,9 @@ private:
     MappingOptions options;
     int id = 0;                    ///< of its trial; 0: known from a record
     std::optional<Record> record;  ///< once it is known how it did
+    std::uint64_t code = 0;        ///< once it is compiled
+    bool is_repeated = false;      ///< known from an earlier one with the same code
+    std::vector<Candidate*> same;  ///< with the same code; they wait for how this one does
     bool is_finalist = false;
   };
 
@@ -72,6 +75,9 @@ private:
   void take_replies();
   void end_rounds();
   void finish(Candidate& candidate, const Reply& reply, int device);
+  void take_compiled(Candidate& candidate, std::uint64_t code);
+  void repeat(Candidate& candidate, const Record& same);
+  void pass_on(Candidate& candidate);
   void remember(const Record& record);
   void tell();
   std::vector<std::size_t> finalists() const;
@@ -83,6 +89,8 @@ private:
   std::list<Round> open_;                ///< under way, the oldest first
   std::map<int, Candidate*> by_trial_;   ///< of the open rounds
   std::deque<Candidate*> to_compile_, to_measure_;
+  std::map<std::uint64_t, Candidate*> under_way_;  ///< by code: to be measured, or being so
+  std::map<std::uint64_t, Record> done_;           ///< by code
   bool has_begun_ = false;  ///< the seeds have been proposed
   std::string verification_;
   TuneProgress progress_;

@@ -48,6 +48,13 @@ Result<TunedOptions, Failure> tuned_options(std::string_view text, std::string_v
 
   TunedOptions tuned;
   std::string refused;
+  if (!choices.empty() && choices.front().is_default_better()) {
+    const tuner::Choice& nearest = choices.front();
+    tuned.expected_loss = nearest.default_loss;
+    tuned.note = fmt::format("{}, {:.1f}% for the default options, which serve",
+                             tuner::describe(nearest), 100 * *nearest.default_loss);
+    return tuned;
+  }
   for (std::size_t i = 0; i < choices.size() && i < kMostTried; ++i) {
     const tuner::Choice& choice = choices[i];
     tuned.options = choice.record.options;

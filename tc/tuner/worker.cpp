@@ -131,6 +131,7 @@ private:
     if (job.kind == Job::Kind::Compile) {
       Reply done;
       done.outcome = Outcome::Measured;
+      done.code = executor->code_hash();
       return done;
     }
     if (!bench_) {

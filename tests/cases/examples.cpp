@@ -156,12 +156,20 @@ std::vector<Example> examples() {
   return result;
 }
 
+std::string text_of(const Example& example) {
+  return read_source("examples/" + example.file);
+}
+
+Metadata metadata_of(const Example& example, const Sizes& sizes) {
+  return metadata_for(example, parse(example.file, text_of(example)), sizes);
+}
+
 ExampleOutcome run_example(const Example& example, const Sizes& sizes, std::uint64_t seed,
                            const std::vector<NamedOptions>& options, const Compile& compile,
                            Preconditions preconditions) {
   ExampleOutcome outcome;
-  const std::string text = read_source("examples/" + example.file);
-  const Metadata metadata = metadata_for(example, parse(example.file, text), sizes);
+  const std::string text = text_of(example);
+  const Metadata metadata = metadata_of(example, sizes);
   const Result<Program, Failure> program = load(text, example.def, metadata);
   const std::string name = name_of(example, sizes, seed);
   if (!program) {

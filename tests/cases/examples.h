@@ -27,6 +27,10 @@ struct Example {
 /// no def.
 std::vector<Example> examples();
 
+/// The text of an example, and its metadata at these sizes.
+std::string text_of(const Example& example);
+Metadata metadata_of(const Example& example, const Sizes& sizes);
+
 /// What one experiment showed.
 struct ExampleOutcome {
   Problems problems;

@@ -65,9 +65,7 @@ def test_searches_are_compared_at_equal_trials(run, tmp_path):
     (row,) = rows(tmp_path)
     assert row["kind"] == "ablation" and set(row["us"]) == {"random", "evolutionary", "model", "learned"}
     assert all(spent["trials"] == 6 for spent in row["spent"].values())
-    # On a busy machine what a search found may be given up as slow when all of them run in turns; the log says so then.
-    given_up = '"outcome": "slow"' in (tmp_path / "out" / "log.txt").read_text()
-    assert all(row["us"].values()) or given_up
+    assert all(row["us"].values()), (tmp_path / "out" / "log.txt").read_text()
     assert "c3" in (tmp_path / "out" / "table.md").read_text()
 
 

@@ -131,6 +131,25 @@ def test_exhaustive_search_ends(tensorc, program):
     assert again["exhausted"] and again["candidates"] == 0 and again["resumed"] == len(report["trials"])
 
 
+def test_equal_code_is_measured_once(tensorc, program, tmp_path):
+    # Register tiles are for products, of which softmax has none.
+    fixed = ["--tile", "16", "--tasks", "0", "--vector-bits", "0", "--split-reduction", "1", "--local-bytes", "0", "--fusion", "max", "--register-rows", "0"]
+    report = tune(tensorc, *program("softmax"), *fixed, "--search", "exhaustive", "--budget", "10m")
+
+    def code(trial):
+        file = tmp_path / "options.json"
+        file.write_text(json.dumps(trial["options"]))
+        done = tensorc("compile", *program("softmax"), "--options", file, "--emit", "asm")
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    repeated = [trial for trial in report["trials"] if trial["repeated"]]
+    assert report["repeated"] == len(repeated) > 0
+    own = [code(trial) for trial in report["trials"] if not trial["repeated"]]
+    assert len(set(own)) == len(own)
+    assert all(code(trial) in own and trial["median_us"] > 0 for trial in repeated)
+
+
 def test_options_of_the_user_are_a_seed_whatever_their_values(tensorc, program, tmp_path):
     mine = {"version": 1, "tile": [7, 11], "register_rows": 9, "fast_math": True}
     file = tmp_path / "mine.json"

@@ -80,6 +80,21 @@ TEST(Choose, ExpectedLossIsWhatRecordsShow) {
   EXPECT_NE(describe(alone[0]).find("unknown"), std::string::npos);
 }
 
+TEST(Choose, DefaultIsBetterWhereItsLossIsSmaller) {
+  // Options 1 are best at 8x8 and take thrice the best at 16x16, where the default takes 1.2 of it.
+  std::vector<Record> records = {example_record({8, 8}, 1, 10), example_record({16, 16}, 1, 120),
+                                 example_record({16, 16}, 2, 40)};
+  EXPECT_FALSE(rank(records, wanted({8, 16}))[0].default_loss.has_value());
+  EXPECT_FALSE(rank(records, wanted({8, 16}))[0].is_default_better());
+  records.push_back(example_record({16, 16}, MappingOptions{}.tasks, 48));
+  const Choice choice = rank(records, wanted({8, 16}))[0];
+  ASSERT_TRUE(choice.default_loss.has_value());
+  EXPECT_NEAR(*choice.default_loss, 0.2, 1e-9);
+  EXPECT_TRUE(choice.is_default_better());
+  // A record of the very sizes serves whatever others show.
+  EXPECT_FALSE(rank(records, wanted({8, 8}))[0].is_default_better());
+}
+
 class TunedOptionsTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -105,13 +120,14 @@ protected:
     EXPECT_TRUE(tuned.has_value());
     return *tuned;
   }
+  /// Tile 0: the default options.
   void remember(std::int64_t size, std::int64_t tile, double us) const {
     const SourceBuffer source("<text>", kText);
     const auto front = compiler::front_end(source, "f", metadata(size));
     ASSERT_TRUE(front.has_value());
     Record record;
     record.identity = identity_of(*front, *target());
-    record.options.tile = {tile};
+    if (tile != 0) record.options.tile = {tile};
     record.outcome = Outcome::Measured;
     record.median_us = us;
     ASSERT_TRUE(open_records(context_)->put(record));
@@ -135,6 +151,19 @@ TEST_F(TunedOptionsTest, ExactThenNearestThenDefault) {
   EXPECT_EQ(options(100).options.tile, (std::vector<std::int64_t>{50}));
   EXPECT_EQ(options(3000).source, TunedOptions::Source::Nearest);
   EXPECT_EQ(options(3000).options.tile, (std::vector<std::int64_t>{1000}));
+}
+
+TEST_F(TunedOptionsTest, DefaultWhereRecordsOfOtherSizesLoseMore) {
+  remember(100, 50, 2);
+  remember(4000, 50, 30);
+  remember(4000, 1000, 10);
+  EXPECT_EQ(options(3000).source, TunedOptions::Source::Nearest);
+  remember(4000, 0, 11);
+  const TunedOptions served = options(3000);
+  EXPECT_EQ(served.source, TunedOptions::Source::Default);
+  EXPECT_EQ(served.options, MappingOptions());
+  EXPECT_NEAR(served.expected_loss.value_or(-1), 0.1, 1e-9);
+  EXPECT_NE(served.note.find("10.0% for the default options"), std::string::npos) << served.note;
 }
 
 TEST_F(TunedOptionsTest, NamesAndLayoutOfTheTextDoNotMatter) {
