@@ -144,8 +144,7 @@ void print(const TuneReport& report) {
   fmt::print("; checked: {}\n", report.verification);
   fmt::print("{} candidates in {:.1f} s, {} with the code of another, {} known from records{}{}\n",
              report.progress.trials, report.progress.seconds, report.progress.repeated,
-             report.progress.resumed,
-             failures_text(report.progress.failures),
+             report.progress.resumed, failures_text(report.progress.failures),
              report.is_exhausted ? "; nothing is left to try" : "");
   fmt::print("options {}\n", tc::to_json(report.options));
 }

@@ -107,9 +107,9 @@ std::optional<Failure> load_stored(const compiler::StoredKernel& stored, Executo
   if (!code) return code.error();
   impl.code = std::move(code).value();
   if (impl.code) impl.report.kernels = impl.code->resources();
-  impl.code_hash = XXH3_64bits_withSeed(stored.object.data(), stored.object.size(),
-                                        XXH3_64bits(stored.launch_table.data(),
-                                                    stored.launch_table.size()));
+  impl.code_hash =
+      XXH3_64bits_withSeed(stored.object.data(), stored.object.size(),
+                           XXH3_64bits(stored.launch_table.data(), stored.launch_table.size()));
   return std::nullopt;
 }
 

@@ -40,8 +40,7 @@ double score(const Identity& there, const Identity& here) {
   double total = distance(there, here);
   if (there.versions != here.versions) total += kOtherVersion;
   if (there.layout != here.layout) total += kOtherLayout;
-  if (there.target != here.target)
-    total += there.arch == here.arch ? kOtherDevice : kOtherArch;
+  if (there.target != here.target) total += there.arch == here.arch ? kOtherDevice : kOtherArch;
   return total;
 }
 
@@ -93,15 +92,15 @@ std::vector<Served> served_pairs(const Groups& groups) {
   return pairs;
 }
 
-/// How the default options did at the sizes that have records, by the distance of these from `here`.
+/// How the default options did at the sizes that have records, by the distance of these from
+/// `here`.
 std::vector<Served> default_pairs(const Groups& groups, const Identity& here) {
   std::vector<Served> pairs;
   for (const auto& [place, group] : groups) {
     const Record* best = best_of(group);
     for (const Record* record : group) {
       if (record->options == MappingOptions{})
-        pairs.push_back(
-            {score(record->identity, here), record->median_us / best->median_us - 1});
+        pairs.push_back({score(record->identity, here), record->median_us / best->median_us - 1});
     }
   }
   return pairs;

@@ -53,7 +53,7 @@ struct Reply {
   int samples = 0;
   std::string verification;
   std::uint64_t code = 0;  ///< of a compile job: Executor::code_hash()
-  bool is_last = false;  ///< the process ends and takes no further job
+  bool is_last = false;    ///< the process ends and takes no further job
 };
 
 std::string to_line(const WorkerSetup& setup);

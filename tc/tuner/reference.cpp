@@ -64,8 +64,7 @@ Result<std::vector<lang::Value>, Failure> wide_results(const char* options, std:
                                                        const CompileContext& context) {
   const Widened wide = widen(text, metadata);
   const SourceBuffer source("<text>", wide.text);
-  const Result<compiler::FrontEnd, Failure> front =
-      compiler::front_end(source, def, wide.metadata);
+  const Result<compiler::FrontEnd, Failure> front = compiler::front_end(source, def, wide.metadata);
   if (!front) return front.error();
   Arguments arguments(*front);
   const Result<std::vector<compiler::HostTensor>, Failure> results =

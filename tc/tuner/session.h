@@ -91,7 +91,7 @@ private:
   std::deque<Candidate*> to_compile_, to_measure_;
   std::map<std::uint64_t, Candidate*> under_way_;  ///< by code: to be measured, or being so
   std::map<std::uint64_t, Record> done_;           ///< by code
-  bool has_begun_ = false;  ///< the seeds have been proposed
+  bool has_begun_ = false;                         ///< the seeds have been proposed
   std::string verification_;
   TuneProgress progress_;
   double best_us_ = 0;
