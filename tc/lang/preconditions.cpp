@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/set.h>
 #include <isl/val.h>
@@ -159,14 +160,20 @@ public:
   }
 
   void violations(const Finding& finding, const isl::set& points) override {
-    require(points.params(), range(finding), text(finding));
+    isl::set bad = points.params();
+    if (finding.kind == FindingKind::OutputUnwritten) {
+      const isl::set unknown = bad.intersect(loose_box(finding.tensor));
+      if (!unknown.intersect(known_).is_empty()) undecided(finding);
+      bad = bad.subtract(unknown);
+    }
+    require(bad, finding);
   }
   void violations(const Finding& finding, const isl::map& pairs) override {
     // An output onto whose unwritten elements a statement accumulates gets them from the caller.
     if (finding.kind == FindingKind::AccumulatesUnwritten &&
         model_.tensor(finding.tensor).is_output)
       return;
-    require(pairs.domain().params(), range(finding), text(finding));
+    require(pairs.domain().params(), finding);
   }
   void undecided(const Finding& finding) override { out_.undecided.push_back(text(finding)); }
   void given_up(const Finding& finding) override {
@@ -215,6 +222,43 @@ private:
       return;
     }
     known_ = good.coalesce();
+  }
+
+  /// Sizes for which `finding` is one; more than that where an access is not affine in them, and
+  /// then nothing follows.
+  void require(const isl::set& bad, const Finding& finding) {
+    if (bad.intersect(known_).is_empty()) return;
+    if (is_exact(finding)) return require(bad, range(finding), text(finding));
+    undecided(finding);
+  }
+
+  /// Sizes for which the tensor is smaller than its symbolic extents: those are bounds where a left
+  /// subscript or a condition on it has a remainder, say. With sizes they are exact.
+  isl::set loose_box(TensorId id) {
+    const std::optional<isl::set> box = model_.box(id);
+    std::optional<isl::set> written;
+    for (int s = 0; s < static_cast<int>(model_.items().size()); ++s) {
+      if (model_.item(s).statement->tensor != id) continue;
+      const isl::set part = model_.written(s)->range();
+      written = written ? written->unite(part) : part;
+    }
+    isl::set tight = box->params();
+    for (int d = 0; written && d < static_cast<int>(model_.tensor(id).extent.size()); ++d) {
+      for (const auto end : {isl_set_dim_min, isl_set_dim_max}) {
+        const isl::pw_aff of_box = isl::manage(end(box->copy(), d));
+        const isl::pw_aff of_written = isl::manage(end(written->copy(), d));
+        tight = tight.intersect(of_box.eq_set(of_written));
+      }
+    }
+    return box->params().subtract(tight);
+  }
+
+  bool is_exact(const Finding& finding) {
+    if (finding.access < 0) return true;
+    const std::vector<Access>& accesses = model_.item(finding.item).accesses.list;
+    const bool against_write = finding.kind == FindingKind::ReadsOtherPoint;
+    return model_.is_exact(finding.item, accesses[static_cast<std::size_t>(finding.access)]) &&
+           (!against_write || model_.is_exact(finding.item, accesses.front()));
   }
 
   SourceRange range(const Finding& finding) const {

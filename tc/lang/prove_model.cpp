@@ -162,6 +162,27 @@ isl::set ProofModel::guards(int s, const Access& access) {
   return result;
 }
 
+bool ProofModel::is_exact(int s, const Access& access) {
+  const AffineScope& here = scope(s);
+  // Of a condition, as may_be() takes it apart; what depends on data may go either way.
+  const std::function<bool(const ExprPtr&)> decided = [&](const ExprPtr& condition) {
+    if (const auto* node = std::get_if<Unary>(&condition->node)) return decided(node->operand);
+    const auto* node = std::get_if<Binary>(&condition->node);
+    if (node && (node->op == BinaryOp::And || node->op == BinaryOp::Or))
+      return decided(node->left) && decided(node->right);
+    return contains_read(condition) || here.where(condition).has_value();
+  };
+  const std::vector<Guard>& guards = item(s).accesses.guards;
+  return std::all_of(access.subscripts.begin(), access.subscripts.end(),
+                     [&](const ExprPtr& subscript) {
+                       return contains_read(subscript) || here.value(subscript).has_value();
+                     }) &&
+         std::all_of(access.guards.begin(), access.guards.end(), [&](int g) {
+           const ExprPtr& condition = guards[static_cast<std::size_t>(g)].condition;
+           return !condition || decided(condition);
+         });
+}
+
 std::optional<isl::set> ProofModel::instances(int s, const Access& access) {
   if (access.kind != Access::Kind::Write) {
     const std::optional<isl::set> all = domain(s);

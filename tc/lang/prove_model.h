@@ -94,6 +94,9 @@ public:
   /// ranges alone.
   std::optional<isl::set> instances(int s, const Access& access);
   isl::set guards(int s, const Access& access);  ///< where its guards may hold
+  /// False: elements() and instances() of an access hold more than what it does, because something
+  /// beside the data (a product of sizes, say) is not affine in what is known.
+  bool is_exact(int s, const Access& access);
   /// { S[t, i] -> A[a] } elements inside the tensor that an access may touch; gathered dimensions
   /// are free.
   std::optional<isl::map> elements(int s, const Access& access);

@@ -138,11 +138,12 @@ private:
 
   Form of_remainder(const Form& form, std::size_t at, End end) {
     const Form::Term& term = form.terms()[at];
+    const Form& divisor = term.atoms[0]->args[1];
     if (keep_ && mentions(term.atoms[0]->args[0], *keep_)) return Form::invalid();
-    const std::optional<std::int64_t> divisor = term.atoms[0]->args[1].as_constant();
-    if (!divisor || *divisor <= 0) return Form::invalid();
+    if (has_variables(divisor) || sign(divisor, assumed_) != Sign::Positive) return Form::invalid();
     const bool take_zero = (end == End::Smallest) == (term.coefficient > 0);
-    return of(without(form, at) + Form(term.coefficient) * Form(take_zero ? 0 : *divisor - 1), end);
+    const Form value = take_zero ? Form(0) : divisor - Form(1);
+    return of(without(form, at) + Form(term.coefficient) * value, end);
   }
 
   Form of_linear(const Form& form, const std::set<Variable>& open, End end) {

@@ -412,6 +412,17 @@ const NeedCase kNeeds[] = {
     {"def f(const int32 S, float(N) x, float(K) w) -> (y) { y(i) +=! x(S*i+k) * w(k) }",
      {"S >= 1", "(N - K) / S + 1 >= 0"},
      1},
+    // What is not affine in the sizes decides nothing against them: each of these holds for some.
+    {"def f(float(N) x, float(K) z) -> (z) { z(i*N) = z(i*N+1) + x(i) where i in 0:2 }",
+     {"N >= 2"},
+     3},
+    {"def f(float(N,M) a, float(K) x) -> (y) { y(i) = i < N*M ? x(i) : 0 where i in 0:K+1 }",
+     {},
+     1},
+    {"def f(float(N) x) -> (y) { y((i+1)%N) = x(i) }", {}, 2},
+    // Extents that are a bound.
+    {"def f(float(N) x) -> (y) { y(i%5) = x(i) where i in 0:3 }", {"N >= 3"}, 1},
+    {"def f(float(N) x) -> (y) { y(i) = x(i) where i%7 == 3, i < 9 }", {}, 1},
 };
 INSTANTIATE_TEST_SUITE_P(Preconditions, Needs, ::testing::ValuesIn(kNeeds));
 
