@@ -332,6 +332,17 @@ std::optional<isl::set> AffineScope::holds(const ExprPtr& condition, bool positi
     return (node->op == BinaryOp::And) == positive ? left->intersect(*right) : left->unite(*right);
   }
   if (!is_comparison(node->op)) return std::nullopt;
+  if (node->left->type == DType::Bool) {
+    // == or != of two conditions; types have refused or rewritten their order.
+    const bool alike = (node->op == BinaryOp::Eq) == positive;
+    const auto left_true = holds(node->left, true);
+    const auto left_false = left_true ? holds(node->left, false) : std::nullopt;
+    const auto right_true = left_false ? holds(node->right, true) : std::nullopt;
+    const auto right_false = right_true ? holds(node->right, false) : std::nullopt;
+    if (!right_false) return std::nullopt;
+    return left_true->intersect(alike ? *right_true : *right_false)
+        .unite(left_false->intersect(alike ? *right_false : *right_true));
+  }
   return compare(positive ? node->op : negated(node->op), node->left, node->right);
 }
 

@@ -96,6 +96,8 @@ private:
                       SourceRange range);
   Operand fold_int(ast::BinaryOp op, Int128 a, Int128 b, SourceRange range);
   Operand fold_float(ast::BinaryOp op, double a, double b, SourceRange range);
+  Operand bool_arithmetic(BinaryOp op, const Operand& left, const Operand& right,
+                          SourceRange range);
   Operand arithmetic(BinaryOp op, const Operand& left, const Operand& right, SourceRange range);
   Operand fold_min_max(bool is_max, const std::vector<Operand>& args, SourceRange range) const;
   Operand logic(BinaryOp op, const Operand& left, const Operand& right, SourceRange range);

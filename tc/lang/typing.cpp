@@ -69,6 +69,42 @@ bool all_literals(const std::vector<Operand>& operands) {
                      [](const Operand& operand) { return operand.is(Operand::Kind::Literal); });
 }
 
+/// Levels that combine_bools() puts on its operands, at most.
+constexpr int kBoolLevels = 3;
+
+/// An operator of two bools other than && and ||. Without a tensor read on the right it is logic,
+/// which conditions in `where` understand. With one it is a number's: the right side of && and ||
+/// is guarded by the left, and here both are evaluated.
+ExprPtr combine_bools(BinaryOp op, const ExprPtr& left, const ExprPtr& right, SourceRange range) {
+  if (op == BinaryOp::Eq || op == BinaryOp::Ne) return make_binary(op, left, right, range);
+  const auto negated = [&](const ExprPtr& e) { return make_unary(UnaryOp::Not, e, range); };
+  if (!contains_read(right)) {
+    switch (op) {
+    case BinaryOp::Add:
+    case BinaryOp::Max: return make_binary(BinaryOp::Or, left, right, range);
+    case BinaryOp::Mul:
+    case BinaryOp::Min: return make_binary(BinaryOp::And, left, right, range);
+    case BinaryOp::Lt: return make_binary(BinaryOp::And, negated(left), right, range);
+    case BinaryOp::Le: return make_binary(BinaryOp::Or, negated(left), right, range);
+    case BinaryOp::Gt: return make_binary(BinaryOp::And, left, negated(right), range);
+    case BinaryOp::Ge: return make_binary(BinaryOp::Or, left, negated(right), range);
+    case BinaryOp::Sub:
+    case BinaryOp::Div:
+    case BinaryOp::Mod:
+    case BinaryOp::Eq:
+    case BinaryOp::Ne:
+    case BinaryOp::And:
+    case BinaryOp::Or: unreachable("an operator that bools lack or that is logic already");
+    }
+  }
+  if (op == BinaryOp::Add) op = BinaryOp::Max;
+  if (op == BinaryOp::Mul) op = BinaryOp::Min;
+  ExprPtr number = make_binary(op, make_cast(DType::Int32, left, range),
+                               make_cast(DType::Int32, right, range), range);
+  if (is_comparison(op)) return number;
+  return make_binary(BinaryOp::Ne, std::move(number), make_int(0, DType::Int32, range), range);
+}
+
 bool is_zero(const Operand& operand) {
   if (operand.is(Operand::Kind::Literal))
     return !operand.literal.is_float && operand.literal.int_value == 0;
@@ -202,24 +238,30 @@ Operand Typing::logic(BinaryOp op, const Operand& left, const Operand& right, So
   return Operand::typed(DType::Bool, make_binary(op, a, b, range), range);
 }
 
-Operand Typing::arithmetic(BinaryOp op, const Operand& left, const Operand& right,
-                           SourceRange range) {
-  const std::optional<DType> type = join({left, right}, range);
-  if (!type) return Operand::poison(range);
-  if (is_comparison(op))
-    return Operand::typed(DType::Bool,
-                          make_binary(op, coerce(left, *type), coerce(right, *type), range), range);
-  if (*type == DType::Bool) {
-    // PyTorch's rule: '+' and '*' of two bools are "or" and "and"; the others have no meaning.
-    if (op == BinaryOp::Add || op == BinaryOp::Mul)
-      return Operand::typed(*type,
-                            make_binary(op == BinaryOp::Add ? BinaryOp::Or : BinaryOp::And,
-                                        coerce(left, *type), coerce(right, *type), range),
-                            range);
+/// PyTorch's rules: '+' and '*' of two bools are "or" and "and"; the other operators have no
+/// meaning.
+Operand Typing::bool_arithmetic(BinaryOp op, const Operand& left, const Operand& right,
+                                SourceRange range) {
+  if (op == BinaryOp::Sub || op == BinaryOp::Div || op == BinaryOp::Mod) {
     sink_->error("E0245", range,
                  fmt::format("'{}' of two bools; cast to an integer type", spelling(op)));
     return Operand::poison(range);
   }
+  Operand result = Operand::typed(
+      DType::Bool, combine_bools(op, coerce(left, DType::Bool), coerce(right, DType::Bool), range),
+      range);
+  result.depth = std::max(left.depth, right.depth) + kBoolLevels;
+  return result;
+}
+
+Operand Typing::arithmetic(BinaryOp op, const Operand& left, const Operand& right,
+                           SourceRange range) {
+  const std::optional<DType> type = join({left, right}, range);
+  if (!type) return Operand::poison(range);
+  if (*type == DType::Bool) return bool_arithmetic(op, left, right, range);
+  if (is_comparison(op))
+    return Operand::typed(DType::Bool,
+                          make_binary(op, coerce(left, *type), coerce(right, *type), range), range);
   if (op == BinaryOp::Mod && is_float(*type)) {
     sink_->error("E0243", range, fmt::format("'%' of {}: use fmod or remainder", name(*type)));
     return Operand::poison(range);
@@ -256,15 +298,18 @@ Operand Typing::min_max(bool is_max, const std::vector<Operand>& args, SourceRan
   if (all_literals(args)) return fold_min_max(is_max, args, range);
   const std::optional<DType> type = join(args, range);
   if (!type) return Operand::poison(range);
-  BinaryOp op = is_max ? BinaryOp::Max : BinaryOp::Min;
-  if (*type == DType::Bool) op = is_max ? BinaryOp::Or : BinaryOp::And;
+  const BinaryOp op = is_max ? BinaryOp::Max : BinaryOp::Min;
   ExprPtr value = coerce(args[0], *type);
-  for (std::size_t i = 1; i < args.size(); ++i)
-    value = make_binary(op, value, coerce(args[i], *type), range);
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    ExprPtr next = coerce(args[i], *type);
+    value = *type == DType::Bool ? combine_bools(op, value, next, range)
+                                 : make_binary(op, value, next, range);
+  }
   // The arguments become a chain of binary nodes as deep as there are arguments.
   std::vector<Operand> parts = args;
+  const std::size_t levels = *type == DType::Bool ? kBoolLevels * args.size() : args.size();
   for (Operand& part : parts)
-    part.depth += static_cast<int>(std::min<std::size_t>(args.size(), kMaxExprDepth));
+    part.depth += static_cast<int>(std::min<std::size_t>(levels, kMaxExprDepth));
   return sized(Operand::typed(*type, std::move(value), range), parts);
 }
 
