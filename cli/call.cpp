@@ -50,6 +50,21 @@ std::optional<double> parse_number(const std::string& text) {
   return value;
 }
 
+/// An integer or bool as a value of that type is written: uint64 gives its bits, bool takes true,
+/// false, 0 and 1. Narrower integers are not checked.
+std::optional<std::int64_t> parse_integer_of(DType type, const std::string& text) {
+  if (type == DType::Bool) {
+    if (text == "true" || text == "1") return 1;
+    if (text == "false" || text == "0") return 0;
+    return std::nullopt;
+  }
+  if (type != DType::UInt64) return parse_integer(text);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
 /// -D values, sorted into sizes and const parameters of the def.
 lang::Bindings read_defines(const lang::TypedDef& def, const std::vector<std::string>& defines) {
   lang::Bindings bindings;
@@ -74,13 +89,15 @@ lang::Bindings read_defines(const lang::TypedDef& def, const std::vector<std::st
       bindings.consts[name] = {0, *value};
       continue;
     }
-    auto value = parse_integer(text);
-    if (constant != def.consts.end() && constant->type == DType::Bool &&
-        (text == "true" || text == "false"))
-      value = text == "true";
-    if (!value)
+    const DType type = is_size ? DType::Int64 : constant->type;
+    const auto value = parse_integer_of(type, text);
+    if (!value) {
       throw CommandError(kUserError,
-                         fmt::format("-D {}: an integer of at most 64 bits is expected", define));
+                         fmt::format("-D {}: {} is expected", define,
+                                     type == DType::Bool     ? "true, false, 0 or 1"
+                                     : type == DType::UInt64 ? "an integer from 0 below 2^64"
+                                                             : "an integer of at most 64 bits"));
+    }
     if (is_size && *value < 0)
       throw CommandError(kUserError, fmt::format("-D {}: a size is not negative", define));
     if (is_size)
@@ -91,21 +108,24 @@ lang::Bindings read_defines(const lang::TypedDef& def, const std::vector<std::st
   return bindings;
 }
 
-/// A tensor of rank 0 from a number on the command line.
-compiler::HostTensor scalar(const std::string& name, DType type, double number,
-                            const std::string& text) {
+/// A tensor of rank 0 from a number on the command line; nullopt if `text` is no number, so that it
+/// names a file.
+std::optional<compiler::HostTensor> scalar(const std::string& name, DType type,
+                                           const std::string& text) {
   lang::Value value = lang::Value::zeros(type, {});
+  const std::optional<double> number = parse_number(text);
   if (is_float(type)) {
-    value.real[0] = round_to(type, number);
-  } else {
-    const auto integer = parse_integer(text);
-    if (!integer ||
-        (type != DType::UInt64 && wrap_to(type, *integer) != *integer && type != DType::Bool)) {
-      throw CommandError(kUserError, fmt::format("--input {}={}: the number does not fit {}", name,
-                                                 text, tc::name(type)));
-    }
-    value.integer[0] = type == DType::Bool ? *integer != 0 : *integer;
+    if (!number) return std::nullopt;
+    value.real[0] = round_to(type, *number);
+    return compiler::from_value(value);
   }
+  const std::optional<std::int64_t> integer = parse_integer_of(type, text);
+  if (!integer && !number) return std::nullopt;
+  if (!integer || (is_integer(type) && wrap_to(type, *integer) != *integer)) {
+    throw CommandError(kUserError, fmt::format("--input {}={}: the number does not fit {}", name,
+                                               text, tc::name(type)));
+  }
+  value.integer[0] = *integer;
   return compiler::from_value(value);
 }
 
@@ -123,9 +143,11 @@ std::map<std::string, compiler::HostTensor> read_inputs(const lang::TypedDef& de
     if (tensor == def.tensors.end())
       throw CommandError(kUserError, fmt::format("--input {}: '{}' has no parameter of that name",
                                                  input, def.name));
-    const auto number = tensor->rank == 0 ? parse_number(value) : std::nullopt;
-    compiler::HostTensor data =
-        number ? scalar(name, tensor->type, *number, value) : read_npy(value, tensor->type);
+    if (given.count(name) != 0)
+      throw CommandError(kUsage, fmt::format("--input {}: '{}' has data already", input, name));
+    std::optional<compiler::HostTensor> number;
+    if (tensor->rank == 0) number = scalar(name, tensor->type, value);
+    compiler::HostTensor data = number ? std::move(*number) : read_npy(value, tensor->type);
     if (static_cast<int>(data.meta().sizes.size()) != tensor->rank) {
       throw CommandError(kUserError,
                          fmt::format("'{}': argument '{}' has rank {} where rank {} is expected",

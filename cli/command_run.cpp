@@ -192,7 +192,12 @@ std::string preview(const compiler::HostTensor& tensor) {
   std::string text;
   for (std::size_t i = 0; i < std::min(count, kShown); ++i) {
     text += i == 0 ? "" : " ";
-    text += real ? fmt::format("{:.6g}", value.real[i]) : fmt::format("{}", value.integer[i]);
+    if (real)
+      text += fmt::format("{:.6g}", value.real[i]);
+    else if (value.type == DType::UInt64)
+      text += fmt::format("{}", static_cast<std::uint64_t>(value.integer[i]));
+    else
+      text += fmt::format("{}", value.integer[i]);
   }
   return text + (count > kShown ? " ..." : "");
 }

@@ -44,3 +44,42 @@ def test_from_of_another_stage(call):
     for stage in ("ast", "tile=text", "schedule"):
         done = call("compile", "f.tc", "-D", "N=5", "--from", stage, "--emit", "asm")
         assert done.returncode == 2 and b"'schedule=TEXT', where FILE is the program" in done.stderr, done.stderr
+
+
+SCALARS = "def f(bool d, uint64 u, int8 i, float x, const bool B, const uint64 C) -> (a, b, c, e) { a = d ? 1 : 2  b = u  c = i + x  e = B ? C : 0 }\n"
+TOP = 2**64 - 1
+
+
+@pytest.fixture
+def scalars(tensorc, tmp_path):
+    (tmp_path / "s.tc").write_text(SCALARS)
+    return lambda *more: tensorc("run", "s.tc", "--verify", *(part for text in more for part in text.split()))
+
+
+def test_scalars_of_every_kind(scalars):
+    done = scalars("--input d=true --input i=-128 --input x=1.5", f"--input u={TOP} -D C={TOP} -D B=true")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[:4] == [b"a: int32() = 1", b"b: uint64() = %d" % TOP, b"c: float32() = -126.5", b"e: uint64() = %d" % TOP]
+    done = scalars("--input d=0 -D B=0 -D C=1")
+    assert done.returncode == 0 and done.stdout.startswith(b"a: int32() = 2\n"), done
+
+
+@pytest.mark.parametrize("flags,message", [
+    ("--input d=2", "the number does not fit bool"), ("--input u=-1", "the number does not fit uint64"),
+    (f"--input u={TOP + 1}", "the number does not fit uint64"), ("--input i=128", "the number does not fit int8"),
+    ("--input i=1.5", "the number does not fit int8"), ("--input d=yes", "cannot read 'yes'"),
+])
+def test_scalars_that_do_not_fit(scalars, flags, message):
+    done = scalars(flags, "-D B=1 -D C=1")
+    assert done.returncode == 1 and message.encode() in done.stderr, done.stderr
+
+
+def test_consts_that_do_not_fit(scalars):
+    for flags, message in {"-D B=5 -D C=1": b"true, false, 0 or 1 is expected", "-D B=1 -D C=-1": b"an integer from 0 below 2^64 is expected"}.items():
+        done = scalars(flags)
+        assert done.returncode == 1 and message in done.stderr, done.stderr
+
+
+def test_data_given_twice(scalars):
+    done = scalars("--input d=1 --input d=0 -D B=1 -D C=1")
+    assert done.returncode == 2 and b"'d' has data already" in done.stderr, done.stderr
