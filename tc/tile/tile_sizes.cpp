@@ -41,6 +41,8 @@ std::vector<bool> indices_of(const poly::Statement& statement, const lang::ExprP
 
 struct Product {
   std::vector<std::size_t> rows, columns;  ///< band members, outermost first
+  /// Rows and columns that every tile has: along indices that are no members.
+  std::int64_t inner_rows = 1, inner_columns = 1;
 };
 
 class Model {
@@ -96,12 +98,14 @@ public:
     for (const std::size_t m : run_members())
       grow_to(m, kWarpRun, 0, sizes);
     if (product) {
-      const auto volume = [&](const std::vector<std::size_t>& members) {
-        std::int64_t count = 1;
+      const auto volume = [&](const std::vector<std::size_t>& members, std::int64_t inner) {
+        std::int64_t count = inner;
         for (const auto m : members)
           count *= sizes[m];
         return count;
       };
+      const auto rows = [&] { return volume(product->rows, product->inner_rows); };
+      const auto columns = [&] { return volume(product->columns, product->inner_columns); };
       // Squares share most; inner members make longer runs.
       const std::vector<std::size_t> row_members(product->rows.rbegin(), product->rows.rend());
       const std::vector<std::size_t> column_members(product->columns.rbegin(),
@@ -109,10 +113,10 @@ public:
       bool grew = true;
       while (grew) {
         const Sizes before = sizes;
-        const bool rows = volume(product->rows) < volume(product->columns);
-        grew = grow_one(rows ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
-               grow_one(rows ? column_members : row_members, blocks / kBlocksPerCore, sizes);
-        if (volume(product->rows) * volume(product->columns) > kProductTile) {
+        const bool rows_first = rows() < columns();
+        grew = grow_one(rows_first ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
+               grow_one(rows_first ? column_members : row_members, blocks / kBlocksPerCore, sizes);
+        if (rows() * columns() > kProductTile) {
           sizes = before;
           break;
         }
@@ -328,17 +332,23 @@ private:
                       b.subscripts->end(), lang::equal);
   }
 
+  /// Values of an index in the whole group.
+  std::int64_t values_of(std::size_t position, std::size_t index) const {
+    const auto& frame = whole_.statements[position];
+    if (index >= frame.names.indices.size() || !frame.names.indices[index]) return 1;
+    const int id = std::get<kernel::VarRef>(frame.names.indices[index]->node).var.id;
+    for (const auto& dim : frame.dims)
+      if (dim.var.id == id) return dim.max_extent;
+    return 1;
+  }
+
   /// Several points of the statement touch one element: some index with several values takes no
   /// part, or two share a subscript.
   bool has_reuse(const Access& access) const {
     const auto position = static_cast<std::size_t>(access.position);
-    const auto& frame = whole_.statements[position];
     std::vector<bool> varies(statement(position).indices.size(), false);
-    for (std::size_t i = 0; i < varies.size() && i < frame.names.indices.size(); ++i)
-      for (const auto& dim : frame.dims)
-        if (const auto& ref = frame.names.indices[i];
-            ref && std::get<kernel::VarRef>(ref->node).var.id == dim.var.id)
-          varies[i] = dim.max_extent > 1;
+    for (std::size_t i = 0; i < varies.size(); ++i)
+      varies[i] = values_of(position, i) > 1;
     std::vector<bool> used(varies.size(), false);
     for (const auto& subscript : *access.subscripts) {
       const auto here = indices_of(statement(position), subscript);
@@ -520,7 +530,15 @@ private:
       std::sort(result.begin(), result.end());
       return result;
     };
-    return Product{members(found->rows), members(found->columns)};
+    const auto inner = [&](const std::vector<int>& indices) {
+      std::int64_t count = 1;
+      for (const int index : indices)
+        if (member_of(*heaviest, index) < 0)
+          count *= values_of(*heaviest, static_cast<std::size_t>(index));
+      return count;
+    };
+    return Product{members(found->rows), members(found->columns), inner(found->rows),
+                   inner(found->columns)};
   }
 
   /// Rows of one register tile, as many as accumulators of two vectors fit beside operands.

@@ -221,12 +221,8 @@ private:
   /// The reduction dim that is cut into panels: the longest, unless all of them fit in one.
   void cut(std::int64_t wanted) {
     std::int64_t row_bytes = 0;
-    for (const auto& factor : roles_.factors) {
-      std::int64_t row = kPadding;
-      for (const int d : factor.kept)
-        row += covers_[d].reach();
-      row_bytes += row * bits(factor.value->type.elem) / 8;
-    }
+    for (const auto& factor : roles_.factors)
+      row_bytes += row_distance(factor) * bits(factor.value->type.elem) / 8;
     const std::int64_t depth = volume(op_, roles_.reductions);
     if (depth <= 2 * wanted) return;
     if (options_.contract_block_k == 0 && depth * row_bytes <= std::min(kWholeBytes, most_bytes_))
