@@ -137,10 +137,16 @@ tc_status tc_compile_for(const char* text, const char* def, const DLTensor* cons
       meta->alignment = std::max(meta->alignment, asked.alignment);
       metadata.inputs.push_back(*meta);
     }
-    for (int32_t i = 0; i < num_consts; ++i)
+    for (int32_t i = 0; i < num_consts; ++i) {
+      if (consts[i].name == nullptr)
+        return fail(TC_ERROR_ARGUMENT, fmt::format("the name of const {} is null", i));
       metadata.consts[consts[i].name] = {consts[i].integer, consts[i].real};
-    for (int32_t i = 0; i < num_sizes; ++i)
+    }
+    for (int32_t i = 0; i < num_sizes; ++i) {
+      if (sizes[i].name == nullptr)
+        return fail(TC_ERROR_ARGUMENT, fmt::format("the name of size {} is null", i));
       metadata.sizes[sizes[i].name] = sizes[i].integer;
+    }
     tc::CompileContext context;
     if (cache != nullptr) context.cache = cache->cache;
     if (asked.cuda_path != nullptr) context.cuda = cuda_of(asked.cuda_path);

@@ -178,9 +178,13 @@ Failure internal_failure(const std::exception& error, std::string_view text, std
                          const Target& target, const CompileContext& context) {
   Failure failure;
   failure.kind = Failure::Kind::Internal;
-  failure.reproducer = compiler::write_reproducer(
-      context.reproducer_dir, {std::string(text), std::string(def), metadata, options, target},
-      error.what());
+  try {
+    failure.reproducer = compiler::write_reproducer(
+        context.reproducer_dir, {std::string(text), std::string(def), metadata, options, target},
+        error.what());
+  } catch (const std::exception&) {
+    // What a reproducer cannot hold is reported without one.
+  }
   failure.message = fmt::format("internal error: {}", error.what());
   if (!failure.reproducer.empty())
     failure.message += fmt::format("; '{}' replays it with 'tensorc repro'", failure.reproducer);

@@ -2,13 +2,11 @@
 #include "tc/compiler/dlpack_views.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "tc/compiler/metadata_checks.h"
 #include "tc/support/check.h"
-#include "tc/support/numeric.h"
 
 namespace tc::compiler {
 
@@ -73,16 +71,7 @@ Result<TensorMeta, std::string> metadata_of(const DLTensor& tensor) {
         meta.strides[static_cast<std::size_t>(d)] = tensor.strides[d];
     }
   }
-  std::int64_t reach = 0;
-  for (std::size_t d = 0; d < meta.sizes.size() && !empty; ++d) {
-    std::int64_t span = 0;
-    if (meta.strides[d] == INT64_MIN ||
-        !checked_mul(meta.sizes[d] - 1, std::abs(meta.strides[d]), span) ||
-        !checked_add(reach, span, reach) || reach > INT64_MAX / 16) {
-      return fmt::format("sizes ({}) with strides ({}) reach beyond the address space",
-                         fmt::join(meta.sizes, ", "), fmt::join(meta.strides, ", "));
-    }
-  }
+  if (auto problem = beyond_address_space(meta)) return *problem;
   if (bits(meta.type) < 8 && tensor.ndim > 0 && meta.sizes.back() > 1 && meta.strides.back() != 1) {
     return std::string("a packed 4-bit tensor needs stride 1 in its innermost dimension");
   }

@@ -157,7 +157,9 @@ Result<Arguments, std::string> check_arguments(const Executor::Impl& impl,
     if (auto problem = mismatch(*tensor, expected, impl.target.kind))
       return argument_name(impl, i) + " " + *problem;
     if (first == nullptr) first = tensor;
-    if (tensor->device.device_id != first->device.device_id) {
+    // There is one CPU, whatever number a view gives it.
+    if (impl.target.kind == TargetKind::Cuda &&
+        tensor->device.device_id != first->device.device_id) {
       return fmt::format("{} lies on {} and {} on {}; all tensors of a run lie on one device",
                          argument_name(impl, 0), device_text(first->device), argument_name(impl, i),
                          device_text(tensor->device));
@@ -252,6 +254,12 @@ std::optional<Failure> Executor::run(std::span<const DLTensor* const> inputs,
     if (scratch == nullptr)
       return argument_failure(fmt::format("'{}' needs {} bytes of scratch, which could not be had",
                                           impl_->name, needed));
+  }
+  if (needed > 0 && reinterpret_cast<std::uintptr_t>(scratch) % kScratchAlignment != 0) {
+    return argument_failure(
+        fmt::format("the scratch starts at an address that is no multiple of {} "
+                    "bytes",
+                    kScratchAlignment));
   }
   if (auto failure = check_memory(*impl_, *arguments, scratch)) return failure;
   arguments->pointers.push_back(scratch);

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "tc/compiler/memory_demand.h"
+#include "tc/compiler/metadata_checks.h"
 #include "tc/lang/parser.h"
 #include "tc/lang/ranges.h"
 #include "tc/lower/cpu/lower.h"
@@ -72,10 +73,8 @@ std::optional<Failure> check_inputs(const lang::TypedDef& def, const Metadata& m
       return argument_failure(fmt::format("argument '{}' has rank {} where rank {} is expected",
                                           tensor.name, meta.sizes.size(), tensor.rank));
     }
-    if (!meta.strides.empty() && meta.strides.size() != meta.sizes.size()) {
-      return argument_failure(fmt::format("argument '{}' has {} strides for {} dimensions",
-                                          tensor.name, meta.strides.size(), meta.sizes.size()));
-    }
+    if (auto problem = metadata_problem(meta))
+      return argument_failure(fmt::format("argument '{}' {}", tensor.name, *problem));
   }
   if (position != metadata.inputs.size()) {
     return argument_failure(fmt::format("'{}' takes {} tensors, {} were given", def.name, position,
@@ -113,6 +112,14 @@ std::vector<std::int64_t> extents(const lang::Tensor& tensor) {
 
 std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata,
                                     std::int64_t fresh_alignment) {
+  if (metadata.outputs.size() > front.specialised.outputs.size()) {
+    return argument_failure(fmt::format("'{}' has {} outputs, {} were described",
+                                        front.specialised.name, front.specialised.outputs.size(),
+                                        metadata.outputs.size()));
+  }
+  if (!is_power_of_two(metadata.output_alignment))
+    return argument_failure(fmt::format(
+        "the alignment of outputs is {}: a power of two is expected", metadata.output_alignment));
   front.outputs.resize(front.specialised.outputs.size());
   for (std::size_t i = 0; i < front.specialised.outputs.size(); ++i) {
     const lang::Tensor& tensor =
@@ -130,19 +137,15 @@ std::optional<Failure> fill_outputs(FrontEnd& front, const Metadata& metadata,
         return argument_failure(fmt::format("output '{}' is {} where {} is expected", tensor.name,
                                             given.to_string(), meta.to_string()));
       }
+      if (auto problem = metadata_problem(given))
+        return argument_failure(fmt::format("output '{}' {}", tensor.name, *problem));
       meta = given;
       if (meta.strides.empty()) meta.strides = row_major_strides(meta.type, meta.sizes);
       if (auto problem = fit_packed_strides(meta))
         return argument_failure(fmt::format("output '{}' {}", tensor.name, *problem));
     }
-    for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
-      if (meta.sizes[d] > 1 && meta.strides[d] == 0) {
-        return argument_failure(fmt::format(
-            "output '{}' has stride 0 in dimension {}: its elements share memory; give it "
-            "memory of its own",
-            tensor.name, d));
-      }
-    }
+    if (auto problem = shared_elements(meta))
+      return argument_failure(fmt::format("output '{}' {}", tensor.name, *problem));
   }
   return std::nullopt;
 }

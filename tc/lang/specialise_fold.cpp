@@ -39,7 +39,8 @@ ExprPtr Folder::constant_of(const ExprPtr& expr, const ConstRef& node) const {
   const DType declared = def_.consts.at(static_cast<std::size_t>(node.id)).type;
   if (is_float(declared))
     return make_float(round_to(declared, bound.real), expr->type, expr->range);
-  return make_int(bound.integer, expr->type, expr->range);
+  const std::int64_t value = declared == DType::Bool ? bound.integer != 0 : bound.integer;
+  return make_int(value, expr->type, expr->range);
 }
 
 ExprPtr Folder::binary(const ExprPtr& expr, const Binary& node, bool is_position) const {

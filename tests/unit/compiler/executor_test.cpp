@@ -209,6 +209,36 @@ TEST(Executor, RefusesAnOutputWhoseElementsShareMemory) {
   EXPECT_NE(executor.error().message.find("stride 0"), std::string::npos);
 }
 
+TEST(Executor, ChecksWhereScratchStarts) {
+  std::vector<float> a = counting(300 * 500), b(a.size());
+  View x(a.data(), {300, 500}), y(b.data(), {300, 500});
+  const char* text =
+      "def f(float(N,M) x) -> (y) { s(i) +=! x(i,j)  t +=! s(i)  y(i,j) = x(i,j) * s(i) + t }";
+  Metadata metadata{{x.meta()}, {}, {}, {}};
+  auto executor = compile(text, "", metadata, *named_options("naive", TargetKind::Cpu));
+  ASSERT_TRUE(executor.has_value()) << executor.error().message;
+  ASSERT_GT(executor->scratch_bytes(), 0);
+  std::vector<char> memory(static_cast<std::size_t>(executor->scratch_bytes()) + 128);
+  const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
+  char* aligned = memory.data() + (64 - start % 64);
+  const DLTensor* inputs[] = {&x.tensor};
+  const DLTensor* outputs[] = {&y.tensor};
+  EXPECT_FALSE(executor->run(inputs, outputs, nullptr, aligned).has_value());
+  const auto refused = executor->run(inputs, outputs, nullptr, aligned + 4);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_NE(refused->message.find("no multiple of 64 bytes"), std::string::npos);
+}
+
+TEST(Executor, KnowsOneCpu) {
+  std::vector<float> a = counting(12), b(12);
+  View x(a.data(), {3, 4}), y(b.data(), {3, 4});
+  x.tensor.device.device_id = 1;
+  auto executor = compile_for(kCopy, {&x});
+  ASSERT_TRUE(executor.has_value());
+  EXPECT_FALSE(run(*executor, {&x}, {&y}).has_value());
+  EXPECT_EQ(b, a);
+}
+
 TEST(Executor, RunsFromSeveralThreads) {
   std::vector<float> a = counting(64 * 48);
   View x(a.data(), {64, 48});

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
+#include "tc/c_api.h"
 #include "tc/compiler/reproducer.h"
 #include "tc/tc.h"
 
@@ -41,6 +43,89 @@ TEST(Compile, ChoosesTheDef) {
     ASSERT_FALSE(failure.has_value());
     EXPECT_EQ(failure.error().kind, Failure::Kind::Argument);
   }
+}
+
+struct WrongMetadata {
+  const char* name;
+  std::function<void(Metadata&)> change;
+  const char* text;  ///< part of the message
+};
+
+TEST(Compile, RefusesMetadataThatNoTensorHas) {
+  const char* text = "def f(float(N,M) x, float a) -> (y) { y(i,j) = x(i,j) * a }";
+  const Metadata good{{floats({4, 5}), floats({})}, {}, {}, {}};
+  ASSERT_TRUE(compile(text, "f", good).has_value());
+  const auto output = [](std::vector<std::int64_t> strides, std::int64_t alignment = 4) {
+    return TensorMeta{DType::Float32, {4, 5}, std::move(strides), alignment};
+  };
+  const WrongMetadata cases[] = {
+      {"alignment 0", [](Metadata& m) { m.inputs[0].alignment = 0; }, "alignment 0"},
+      {"alignment 3", [](Metadata& m) { m.inputs[0].alignment = 3; }, "alignment 3"},
+      {"negative alignment", [](Metadata& m) { m.inputs[1].alignment = -4; }, "alignment -4"},
+      {"output alignment", [](Metadata& m) { m.output_alignment = 6; },
+       "alignment of outputs is 6"},
+      {"strides", [](Metadata& m) { m.inputs[0].strides = {5}; }, "1 strides for 2 dimensions"},
+      {"far", [](Metadata& m) { m.inputs[0].strides = {INT64_MAX, 1}; },
+       "beyond the address space"},
+      {"farther", [](Metadata& m) { m.inputs[0].strides = {INT64_MIN, 1}; }, "address space"},
+      {"output strides", [&](Metadata& m) { m.outputs = {output({1})}; }, "1 strides"},
+      {"far output", [&](Metadata& m) { m.outputs = {output({INT64_MAX, 1})}; }, "address space"},
+      {"alignment of one", [&](Metadata& m) { m.outputs = {output({5, 1}, 3)}; }, "alignment 3"},
+      {"two outputs", [&](Metadata& m) { m.outputs = {std::nullopt, output({5, 1})}; },
+       "1 outputs"},
+  };
+  for (const WrongMetadata& wrong : cases) {
+    Metadata metadata = good;
+    wrong.change(metadata);
+    auto executor = compile(text, "f", metadata);
+    ASSERT_FALSE(executor.has_value()) << wrong.name;
+    EXPECT_EQ(executor.error().kind, Failure::Kind::Argument) << wrong.name;
+    EXPECT_NE(executor.error().message.find(wrong.text), std::string::npos)
+        << wrong.name << ": " << executor.error().message;
+  }
+}
+
+TEST(Compile, RefusesOutputsWhoseElementsMeet) {
+  const auto compiles = [](std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides) {
+    Metadata metadata{{floats(sizes)}, {}, {}, {}};
+    metadata.outputs = {TensorMeta{DType::Float32, std::move(sizes), std::move(strides), 4}};
+    const char* text = "def f(float(A,B,C) x) -> (y) { y(a,b,c) = x(a,b,c) }";
+    return compile(text, "f", metadata).has_value();
+  };
+  EXPECT_TRUE(compiles({2, 3, 4}, {12, 4, 1}));
+  EXPECT_TRUE(compiles({2, 3, 4}, {1, -2, 6}));
+  EXPECT_TRUE(compiles({2, 1, 4}, {4, 0, 1}));
+  EXPECT_TRUE(compiles({2, 0, 4}, {0, 0, 0}));
+  EXPECT_TRUE(compiles({1, 3, 3}, {0, 3, 4}));   // 3 b + 4 c differs for all b, c below 3
+  EXPECT_FALSE(compiles({1, 5, 4}, {0, 3, 4}));  // b = 4 and c = 3 meet
+  EXPECT_FALSE(compiles({2, 3, 4}, {12, 3, 1}));
+  EXPECT_FALSE(compiles({2, 3, 4}, {1, 1, 1}));
+  EXPECT_FALSE(compiles({2, 3, 4}, {12, 4, -4}));
+}
+
+TEST(Compile, TakesAnyNumberAsABoolConst) {
+  const char* text = "def f(int32(N) x, const bool c) -> (y) { y(i) = c == true ? x(i) : 0 }";
+  Metadata metadata{{TensorMeta{DType::Int32, {3}, {}, 4}}, {}, {{"c", {5, 5}}}, {}};
+  auto executor = compile(text, "f", metadata);
+  ASSERT_TRUE(executor.has_value()) << executor.error().message;
+  std::int32_t x[] = {1, 2, 3}, y[] = {0, 0, 0};
+  void* pointers[] = {x, y, nullptr};
+  ASSERT_FALSE(executor->run_unchecked(pointers).has_value());
+  EXPECT_EQ(y[2], 3);
+}
+
+TEST(CInterface, NullNames) {
+  const tc_const unnamed{nullptr, 1, 1};
+  tc_executor* executor = nullptr;
+  const char* text = "def f(const int32 a) -> (y) { y(i) = a where i in 0:3 }";
+  EXPECT_EQ(
+      tc_compile(text, nullptr, nullptr, 0, &unnamed, 1, nullptr, 0, nullptr, nullptr, &executor),
+      TC_ERROR_ARGUMENT);
+  EXPECT_STREQ(tc_last_error(), "the name of const 0 is null");
+  EXPECT_EQ(
+      tc_compile(text, nullptr, nullptr, 0, nullptr, 0, &unnamed, 1, nullptr, nullptr, &executor),
+      TC_ERROR_ARGUMENT);
+  EXPECT_STREQ(tc_last_error(), "the name of size 0 is null");
 }
 
 TEST(Compile, NamesOfTargetLanguagesAreFine) {
