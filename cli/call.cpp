@@ -234,7 +234,11 @@ void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& envi
   command.add_option("--arch", flags.arch,
                      "native; x86-64-v3 and other levels; sm_80, sm_90a and other GPUs");
   command.add_option("--options", flags.options, "default, naive, tuned, or a JSON file");
-  command.add_option("--seed", flags.seed, "seed of inputs that are not given");
+  command.add_option("--seed", flags.seed, "seed of inputs that are not given")
+      ->check([](const std::string& text) {
+        return parse_integer_of(DType::UInt64, text) ? ""
+                                                     : "an integer from 0 below 2^64, not " + text;
+      });
   for_each_field([&](const auto& field) {
     std::string flag = std::string("--") + field.name;
     std::replace(flag.begin(), flag.end(), '_', '-');

@@ -298,6 +298,14 @@ Operand Typing::min_max(bool is_max, const std::vector<Operand>& args, SourceRan
   if (all_literals(args)) return fold_min_max(is_max, args, range);
   const std::optional<DType> type = join(args, range);
   if (!type) return Operand::poison(range);
+  // The arguments become a chain of binary nodes as deep as there are arguments, which is not made
+  // when it is too deep.
+  const std::size_t levels = *type == DType::Bool ? kBoolLevels * args.size() : args.size();
+  std::vector<Operand> parts = args;
+  for (Operand& part : parts)
+    part.depth += static_cast<int>(std::min<std::size_t>(levels, kMaxExprDepth));
+  const Operand size = sized(Operand::pending(range), parts);
+  if (size.is(Operand::Kind::Poison)) return size;
   const BinaryOp op = is_max ? BinaryOp::Max : BinaryOp::Min;
   ExprPtr value = coerce(args[0], *type);
   for (std::size_t i = 1; i < args.size(); ++i) {
@@ -305,12 +313,10 @@ Operand Typing::min_max(bool is_max, const std::vector<Operand>& args, SourceRan
     value = *type == DType::Bool ? combine_bools(op, value, next, range)
                                  : make_binary(op, value, next, range);
   }
-  // The arguments become a chain of binary nodes as deep as there are arguments.
-  std::vector<Operand> parts = args;
-  const std::size_t levels = *type == DType::Bool ? kBoolLevels * args.size() : args.size();
-  for (Operand& part : parts)
-    part.depth += static_cast<int>(std::min<std::size_t>(levels, kMaxExprDepth));
-  return sized(Operand::typed(*type, std::move(value), range), parts);
+  Operand result = Operand::typed(*type, std::move(value), range);
+  result.depth = size.depth;
+  result.nodes = size.nodes;
+  return result;
 }
 
 Operand Typing::cast(DType to, const Operand& operand, SourceRange range) {

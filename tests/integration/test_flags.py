@@ -83,3 +83,10 @@ def test_consts_that_do_not_fit(scalars):
 def test_data_given_twice(scalars):
     done = scalars("--input d=1 --input d=0 -D B=1 -D C=1")
     assert done.returncode == 2 and b"'d' has data already" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**64), "1.5", "x", " 1"])
+def test_seeds(call, seed):
+    done = call("run", "f.tc", "-D", "N=5", "--seed", seed)
+    assert done.returncode == 2 and b"--seed: an integer from 0 below 2^64" in done.stderr, done
+    assert call("run", "f.tc", "-D", "N=5", "--seed", 2**64 - 1).returncode == 0

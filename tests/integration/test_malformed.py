@@ -216,6 +216,8 @@ HOSTILE = {
     "nested casts": nested("float(", "x(i)", ")", 100_000),
     "long sum": nested("x(i) + ", "x(i)", "", 200_000),
     "long product of sums": nested("(x(i) + 1) * ", "x(i)", "", 50_000),
+    "many arguments of min": b"def f(float(N) x) -> (y) { y(i) = min(" + b"x(i), " * 200_000 + b"x(i)) }",
+    "many bools of max": b"def f(bool(N) x) -> (y) { y(i) = max(" + b"x(i), " * 200_000 + b"x(i)) }",
     "long list of arguments": nested("fmax(", "x(i)", ", x(i))", 20_000),
     "nested for": b"def f(float(N) x) -> (y) { " + b"for t in 0:N { " * 50_000 + b"}" * 50_001,
     "for for ever": b"def f(float(N) x) -> (y) { " + b"for t in 0:N { " * 200_000,
