@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <cctype>
 #include <chrono>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "tc/compiler/store.h"
@@ -233,9 +236,14 @@ private:
     if (damaged_ && owner_ == getpid()) {
       // A page below an intact header was bad: start over with a new file.
       damaged_ = false;
+      const FileIdentity bad = file_;
       close();
       last_error_ = SQLITE_CORRUPT;
-      if (access(directory_.c_str(), W_OK) == 0) rename_damaged();
+      // Another process may have replaced it since.
+      if (access(directory_.c_str(), W_OK) == 0)
+        under_lock([&] {
+          if (identity() == bad) rename_damaged();
+        });
     }
     const bool is_open = database_ != nullptr && owner_ == getpid();
     // Who came while others held the file may write as soon as it is free.
@@ -290,15 +298,13 @@ private:
       note_error();
       close_failed();
     }
+    file_ = identity();
     return ready;
   }
 
   bool open_read_only() {
     read_only_ = true;
-    // immutable: a directory that cannot be written cannot hold the shared-memory file that WAL
-    // readers need.
-    const std::string uri = "file:" + path().string() + "?immutable=1";
-    if (sqlite3_open_v2(uri.c_str(), &database_,
+    if (sqlite3_open_v2(immutable_uri(path()).c_str(), &database_,
                         SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX,
                         nullptr) != SQLITE_OK ||
         !execute("SELECT key, launch_table, object, description, checksum, bytes, created, used "
@@ -319,23 +325,45 @@ private:
     database_ = nullptr;
   }
 
-  /// Renames a file that is no database of ours. Under a lock file, so that of several processes
-  /// one does it; the others find the new file.
-  bool set_aside_if_damaged() {
-    if (is_busy()) return false;
+  /// Which file the path names at this time.
+  struct FileIdentity {
+    dev_t device = 0;
+    ino_t node = 0;
+    bool operator==(const FileIdentity&) const = default;
+  };
+  FileIdentity identity() const {
+    struct stat status{};
+    if (::stat(path().c_str(), &status) != 0) return {};
+    return {status.st_dev, status.st_ino};
+  }
+
+  /// Of several processes one at a time. False: the lock cannot be had.
+  template <class F>
+  bool under_lock(F&& action) const {
     const std::string lock_path = path().string() + ".lock";
     const int lock = ::open(lock_path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
     if (lock < 0) return false;
     flock(lock, LOCK_EX);
-    bool again = open_writable();
-    if (again) {
-      close_failed();
-    } else if (last_error_ == SQLITE_NOTADB || last_error_ == SQLITE_CORRUPT ||
-               last_error_ == SQLITE_ERROR) {
-      rename_damaged();
-      again = true;
-    }
+    action();
     ::close(lock);
+    return true;
+  }
+
+  /// Renames a file that is no database of ours; of several processes one does it, the others find
+  /// the new file.
+  bool set_aside_if_damaged() {
+    if (is_busy()) return false;
+    bool again = false;
+    under_lock([&] {
+      again = open_writable();
+      if (again) {
+        close_failed();
+      } else if (last_error_ == SQLITE_NOTADB || last_error_ == SQLITE_CORRUPT ||
+                 last_error_ == SQLITE_ERROR) {
+        rename_damaged();
+        again = true;
+      }
+    });
     return again;
   }
 
@@ -358,11 +386,23 @@ private:
   pid_t owner_ = -1;
   bool read_only_ = false;
   bool damaged_ = false;
+  FileIdentity file_;           ///< what is open for writing
   int last_error_ = SQLITE_OK;  ///< of the last attempt to open the file for writing
   std::string problem_;         ///< the same in words
 };
 
 }  // namespace
+
+std::string immutable_uri(const std::filesystem::path& file) {
+  std::string uri = "file:";
+  for (const char c : file.string()) {
+    // What has a meaning in a URI stands as its code.
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                       std::string_view("/-._~").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri + "?immutable=1";
+}
 
 std::unique_ptr<KernelStore> open_sqlite_store(const std::filesystem::path& directory,
                                                std::int64_t max_bytes) {

@@ -52,4 +52,8 @@ public:
 std::unique_ptr<KernelStore> open_sqlite_store(const std::filesystem::path& directory,
                                                std::int64_t max_bytes);
 
+/// Name for SQLite of a file whose folder cannot be written: such a folder cannot hold the
+/// shared-memory file that readers of a WAL need.
+std::string immutable_uri(const std::filesystem::path& file);
+
 }  // namespace tc::compiler

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "tc/compiler/store.h"
 #include "tc/tuner/record.h"
 
 namespace tc::tuner {
@@ -161,7 +162,7 @@ private:
       std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMilliseconds));
     } while (Clock::now() < until);
     read_only_ = true;
-    if (open("file:" + file_.string() + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI) &&
+    if (open(compiler::immutable_uri(file_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI) &&
         Query(database_, "SELECT line FROM tuned LIMIT 1"))
       return true;
     close();

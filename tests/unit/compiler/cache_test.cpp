@@ -215,6 +215,49 @@ TEST_F(CacheTest, SetsADamagedFileAside) {
   EXPECT_TRUE(std::filesystem::exists(file.string() + ".damaged-0"));
 }
 
+/// Two connections find the same damage; the second must not set aside what the first made.
+TEST_F(CacheTest, SetsADamagedFileAsideOnce) {
+  std::filesystem::path file;
+  {
+    auto store = compiler::open_sqlite_store(folder_, 1 << 24);
+    for (int i = 0; i < 50; ++i)
+      store->put("key" + std::to_string(i), {"t", std::string(5000, 'o'), "d"});
+    file = store->path();
+  }
+  auto first = compiler::open_sqlite_store(folder_, 1 << 24);
+  auto second = compiler::open_sqlite_store(folder_, 1 << 24);
+  EXPECT_EQ(first->problem() + second->problem(), "");
+  {
+    // Below an intact first page, and below what the connections have read.
+    std::fstream pages(file, std::ios::in | std::ios::out | std::ios::binary);
+    const auto size = static_cast<std::streamoff>(std::filesystem::file_size(file));
+    pages.seekp(4096);
+    pages << std::string(static_cast<std::size_t>(size - 4096), '\x5a');
+  }
+  EXPECT_FALSE(first->find("key7").has_value());
+  EXPECT_FALSE(second->find("key7").has_value());
+  first->put("a", {"t", "o", "d"});
+  second->put("b", {"t", "o", "d"});
+  auto later = compiler::open_sqlite_store(folder_, 1 << 24);
+  EXPECT_TRUE(later->find("a").has_value());
+  EXPECT_TRUE(later->find("b").has_value());
+  EXPECT_TRUE(std::filesystem::exists(file.string() + ".damaged-0"));
+  EXPECT_FALSE(std::filesystem::exists(file.string() + ".damaged-1"));
+}
+
+TEST_F(CacheTest, FindsFilesOfAnyNameWithoutWriting) {
+  const std::filesystem::path odd = folder_ / "a?b#c%20d e\xc3\xa9";
+  compiler::open_sqlite_store(odd, 1 << 20)->put("a", {"t", "o", "d"});
+  sqlite3* database = nullptr;
+  const std::string uri = compiler::immutable_uri(odd / "kernels-v1.sqlite");
+  ASSERT_EQ(
+      sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr),
+      SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, "SELECT key FROM kernels", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+}
+
 TEST_F(CacheTest, FailedCompilationsAreNotKept) {
   auto cache = open_cache(folder_);
   CompileContext context;
