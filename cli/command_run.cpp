@@ -159,19 +159,6 @@ std::vector<int> in_place_inputs(const compiler::FrontEnd& front) {
   return inputs;
 }
 
-Json resources_json(const CompileReport& report) {
-  Json kernels = Json::array();
-  for (const KernelResources& kernel : report.kernels) {
-    kernels.push_back({{"name", kernel.name},
-                       {"registers", kernel.registers},
-                       {"local_bytes", kernel.local_bytes},
-                       {"spill_stores", kernel.spill_stores},
-                       {"spill_loads", kernel.spill_loads},
-                       {"shared_bytes", kernel.shared_bytes}});
-  }
-  return kernels;
-}
-
 void print_resources(const CompileReport& report) {
   for (const KernelResources& kernel : report.kernels) {
     fmt::print("kernel {}: {} registers, {} bytes of shared memory", kernel.name, kernel.registers,
@@ -271,13 +258,13 @@ void print_json(const Call& call, const compiler::FrontEnd& front, const Finishe
                                {"dtype", std::string(name(meta.type))},
                                {"shape", meta.sizes}});
   }
-  json["compile_ms"] = run.executor.report().compile_ms;
-  json["cache"] = to_string(run.executor.report().source);
+  Json executor = Json::parse(to_json(run.executor));
+  json["compile_ms"] = executor["compile_ms"];
+  json["cache"] = executor["cache"];
   json["kernel_us"] = run.times.kernel_us;
   json["call_us"] = run.times.call_us;
-  json["kernels"] = run.executor.kernels();
-  if (call.target.kind == TargetKind::Cuda)
-    json["resources"] = resources_json(run.executor.report());
+  json["kernels"] = executor["kernels"];
+  if (call.target.kind == TargetKind::Cuda) json["resources"] = executor["resources"];
   json["verify"] = nullptr;
   if (run.comparison) {
     json["verify"] = {{"max_abs", to_json_value(run.comparison->max_abs)},

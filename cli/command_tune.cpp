@@ -111,28 +111,7 @@ Json to_json(const TuneReport& report, const Call& call, const TuneSettings& set
   set_target(json, call);
   json["search"] = settings.search;
   json["seed"] = settings.seed;
-  json["options"] = Json::parse(tc::to_json(report.options));
-  json["best_us"] = report.best_us;
-  json["default_us"] = report.default_us > 0 ? Json(report.default_us) : Json();
-  json["verification"] = report.verification;
-  json["seconds"] = report.progress.seconds;
-  json["candidates"] = report.progress.trials;
-  json["resumed"] = report.progress.resumed;
-  json["repeated"] = report.progress.repeated;
-  json["failures"] = report.progress.failures;
-  json["interrupted"] = report.is_interrupted;
-  json["exhausted"] = report.is_exhausted;
-  json["trials"] = Json::array();
-  for (const TuneTrial& trial : report.trials) {
-    json["trials"].push_back({{"options", Json::parse(tc::to_json(trial.options))},
-                              {"outcome", trial.outcome},
-                              {"detail", trial.detail},
-                              {"median_us", trial.median_us},
-                              {"resumed", trial.resumed},
-                              {"repeated", trial.repeated},
-                              {"finalist", trial.finalist},
-                              {"samples", trial.samples}});
-  }
+  json.update(Json::parse(tc::to_json(report)));
   return json;
 }
 

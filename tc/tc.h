@@ -159,6 +159,12 @@ private:
   std::shared_ptr<const Impl> impl_;
 };
 
+/// What an executor is, as one JSON object: def, target (cpu or cuda), facts (of the target),
+/// options, inputs and outputs (each with name, dtype, shape, strides, alignment; outputs also with
+/// in_place_of, the input whose memory it is, or null, and needs_initial), kernels, scratch_bytes,
+/// compile_ms, cache (where its code came from), resources (of each kernel of a GPU).
+std::string to_json(const Executor& executor);
+
 /// Compiles `def` of `text` (the only def when `def` is empty). `target` absent: the machine of
 /// this process.
 Result<Executor, Failure> compile(std::string_view text, std::string_view def,

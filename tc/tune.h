@@ -94,6 +94,14 @@ struct TuneReport {
   std::vector<TuneTrial> trials;  ///< in the order in which they were proposed
 };
 
+/// As one JSON object, with these fields: seconds, remaining, candidates, resumed,
+/// repeated, best_us, default_us and median_us (null: not measured), failures. A report has those
+/// of its progress, its own best_us and default_us, options, verification, note, interrupted,
+/// exhausted, recorded, and trials: options, outcome, detail, median_us, resumed, repeated,
+/// finalist, samples.
+std::string to_json(const TuneProgress& progress);
+std::string to_json(const TuneReport& report);
+
 /// Searches for the options that run a call fastest. Candidates are compiled and run in worker
 /// processes; each one's results are checked before it counts, and each leaves a record in the
 /// compile cache of `context`. Candidates that records of the same call hold are not tried again.

@@ -27,8 +27,71 @@ std::string hash_of(const std::string& text) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-const char* kind_name(TargetKind kind) {
-  return kind == TargetKind::Cpu ? "cpu" : "cuda";
+constexpr std::array<const char*, 2> kKinds = {"cpu", "cuda"};
+
+/// A value out of its domain; JSON reports other mistakes itself.
+struct Malformed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// ---- one value in JSON, and back
+template <class T>
+Json json_of(const T& value) {
+  return value;
+}
+Json json_of(TargetKind kind) {
+  return kKinds[kind == TargetKind::Cpu ? 0 : 1];
+}
+Json json_of(Outcome outcome) {
+  return to_string(outcome);
+}
+Json json_of(const MappingOptions& options) {
+  return Json::parse(tc::to_json(options));
+}
+
+template <class T>
+void read(const Json& json, T& value) {
+  json.get_to(value);
+}
+void read(const Json& json, TargetKind& kind) {
+  const auto name = json.get<std::string>();
+  if (name != kKinds[0] && name != kKinds[1])
+    throw Malformed(fmt::format("unknown kind of target '{}'", name));
+  kind = name == kKinds[0] ? TargetKind::Cpu : TargetKind::Cuda;
+}
+void read(const Json& json, Outcome& outcome) {
+  const auto found = outcome_from_name(json.get<std::string>());
+  if (!found) throw Malformed(fmt::format("unknown outcome {}", json.dump()));
+  outcome = *found;
+}
+void read(const Json& json, MappingOptions& options) {
+  const Result<MappingOptions, std::string> found = options_from_json(json.dump());
+  if (!found) throw Malformed(found.error());
+  options = *found;
+}
+
+/// Calls f(name, member) for every field of a record, in the order in which they are written.
+template <class R, class F>
+void for_each_field(R& record, F&& f) {
+  auto& identity = record.identity;
+  f("program", identity.program);
+  f("def", identity.def);
+  f("size_names", identity.size_names);
+  f("sizes", identity.sizes);
+  f("consts", identity.consts);
+  f("layout", identity.layout);
+  f("kind", identity.kind);
+  f("arch", identity.arch);
+  f("target", identity.target);
+  f("versions", identity.versions);
+  f("options", record.options);
+  f("outcome", record.outcome);
+  f("detail", record.detail);
+  f("median_us", record.median_us);
+  f("samples", record.samples);
+  f("verification", record.verification);
+  f("provenance", record.provenance);
+  f("created", record.created);
 }
 
 }  // namespace
@@ -70,32 +133,15 @@ Identity identity_of(const compiler::FrontEnd& front, const Target& target) {
   identity.kind = target.kind;
   identity.arch = target.arch;
   identity.target = hash_of(target.to_string());
-  identity.versions = version();
+  // Verdicts and times of another build say nothing sure about this one's code.
+  identity.versions = version() + " " + build_identity();
   return identity;
 }
 
 std::string to_json(const Record& record) {
-  const Identity& identity = record.identity;
   Json json;
   json["record"] = kFormat;
-  json["program"] = identity.program;
-  json["def"] = identity.def;
-  json["size_names"] = identity.size_names;
-  json["sizes"] = identity.sizes;
-  json["consts"] = identity.consts;
-  json["layout"] = identity.layout;
-  json["kind"] = kind_name(identity.kind);
-  json["arch"] = identity.arch;
-  json["target"] = identity.target;
-  json["versions"] = identity.versions;
-  json["options"] = Json::parse(tc::to_json(record.options));
-  json["outcome"] = to_string(record.outcome);
-  json["detail"] = record.detail;
-  json["median_us"] = record.median_us;
-  json["samples"] = record.samples;
-  json["verification"] = record.verification;
-  json["provenance"] = record.provenance;
-  json["created"] = record.created;
+  for_each_field(record, [&](const char* name, const auto& value) { json[name] = json_of(value); });
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -106,35 +152,13 @@ Result<Record, std::string> record_from_json(std::string_view line) {
       return fmt::format("a record of format {}, known is \"{}\"", json.at("record").dump(),
                          kFormat);
     Record record;
-    Identity& identity = record.identity;
-    json.at("program").get_to(identity.program);
-    json.at("def").get_to(identity.def);
-    json.at("size_names").get_to(identity.size_names);
-    json.at("sizes").get_to(identity.sizes);
-    json.at("consts").get_to(identity.consts);
-    json.at("layout").get_to(identity.layout);
-    const auto kind = json.at("kind").get<std::string>();
-    if (kind != "cpu" && kind != "cuda") return fmt::format("unknown kind of target '{}'", kind);
-    identity.kind = kind == "cpu" ? TargetKind::Cpu : TargetKind::Cuda;
-    json.at("arch").get_to(identity.arch);
-    json.at("target").get_to(identity.target);
-    json.at("versions").get_to(identity.versions);
-    Result<MappingOptions, std::string> options = options_from_json(json.at("options").dump());
-    if (!options) return options.error();
-    record.options = *options;
-    const auto outcome = outcome_from_name(json.at("outcome").get<std::string>());
-    if (!outcome) return fmt::format("unknown outcome {}", json.at("outcome").dump());
-    record.outcome = *outcome;
-    json.at("detail").get_to(record.detail);
-    json.at("median_us").get_to(record.median_us);
+    for_each_field(record, [&](const char* name, auto& value) { read(json.at(name), value); });
     if (record.is_usable() && record.median_us <= 0)
       return std::string("a measured time must be above 0");
-    json.at("samples").get_to(record.samples);
-    json.at("verification").get_to(record.verification);
-    json.at("provenance").get_to(record.provenance);
-    json.at("created").get_to(record.created);
     return record;
   } catch (const Json::exception& error) {
+    return std::string(error.what());
+  } catch (const Malformed& error) {
     return std::string(error.what());
   }
 }

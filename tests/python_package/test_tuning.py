@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -41,6 +42,37 @@ def test_a_search_and_what_it_leaves(pair):
     assert tc.tuned_options(MATMUL, "matmul", pair[0][:12], pair[1]).source == "nearest"
     assert tc.tuned_options(MATMUL.replace("+=!", "max=!"), "matmul", *pair).source == "default"
     np.testing.assert_allclose(tc.define(MATMUL, found).matmul(*pair), pair[0] @ pair[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: (torch.ones(1).expand(64), torch.randn(64)),
+    lambda: (torch.randn(64), torch.ones(1).expand(64)),
+    lambda: (torch.randn(16, 4).as_strided((64,), (0,)), torch.randn(128)[::2]),
+], ids=["first", "second", "strides"])
+def test_inputs_whose_elements_share_memory(make):
+    """One value stands at each address: the reference reads what the candidates read."""
+    text = "def plus(float(N) U, float(N) V) -> (W) { W(i) = U(i) + V(i) }"
+    found = tc.autotune(text, "plus", *make(), tuner_config=tc.TunerConfig(trials=6, threads=1))
+    assert {trial.outcome for trial in found.trials} <= {"measured", "slow"}, [(trial.outcome, trial.detail) for trial in found.trials]
+
+
+def test_windows_that_overlap_in_memory():
+    text = "def rows(float(N,M) x, float(M) w) -> (y) { y(i) +=! x(i,j) * w(j) }"
+    found = tc.autotune(text, "rows", torch.randn(100).as_strided((20, 16), (2, 3)), torch.randn(16), tuner_config=FEW)
+    assert not {trial.outcome for trial in found.trials} & {"wrong", "crashed", "hung"}, [(trial.outcome, trial.detail) for trial in found.trials]
+
+
+def test_verdicts_of_another_build_do_not_count(pair, tmp_path):
+    tc.autotune(MATMUL, "matmul", *pair, tuner_config=FEW)
+    (file,) = (tmp_path / "cache").glob("*.sqlite")
+    with sqlite3.connect(file) as records:
+        for number, line in records.execute("SELECT id, line FROM tuned").fetchall():
+            record = json.loads(line)
+            assert record["versions"].endswith(tc._tc.build_identity())
+            record.update(versions=record["versions"].rpartition(" ")[0], outcome="wrong", detail="as it was then")
+            records.execute("UPDATE tuned SET line = ? WHERE id = ?", (json.dumps(record), number))
+    found = tc.autotune(MATMUL, "matmul", *pair, tuner_config=FEW)
+    assert not any(trial.resumed for trial in found.trials) and "as it was then" not in {trial.detail for trial in found.trials}
 
 
 def test_tuned_and_compiled(pair):
@@ -137,7 +169,7 @@ def test_a_bar_shows_the_best_so_far(pair, monkeypatch, capsys):
     tc.autotune(MATMUL, "matmul", *pair, tuner_config=FEW)
     shown = capsys.readouterr().err
     assert "tuning matmul" in shown and "candidates" in shown and "tried" in shown
-    now = {"best_us": 3.5, "default_us": 7.0, "trials": 4, "resumed": 2, "failures": {"slow": 1, "wrong": 2}}
+    now = {"best_us": 3.5, "default_us": 7.0, "candidates": 4, "resumed": 2, "failures": {"slow": 1, "wrong": 2}}
     assert _progress.summary(now) == "best 3.5 us, start 7 us, 6 tried, 1 slow, 2 wrong"
 
 

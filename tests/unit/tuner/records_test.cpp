@@ -40,6 +40,18 @@ TEST_F(RecordsTest, JsonRoundTrip) {
   EXPECT_EQ(read->identity.consts, record.identity.consts);
 }
 
+TEST_F(RecordsTest, TheBuildIsPartOfAnIdentity) {
+  const std::string text = "def f(float(N) x) -> (y) { y(i) = x(i) + 1.0 }";
+  const SourceBuffer source("<text>", text);
+  Metadata metadata;
+  metadata.inputs = {{DType::Float32, {8}, {0}, 4}};
+  const auto front = compiler::front_end(source, "f", metadata);
+  ASSERT_TRUE(front.has_value());
+  const Identity identity = identity_of(*front, Target{});
+  EXPECT_EQ(identity.versions, version() + " " + build_identity());
+  EXPECT_EQ(identity.layout, "in0:0 ");
+}
+
 TEST_F(RecordsTest, JsonErrorsSayWhatIsWrong) {
   const std::string good = to_json(example_record({7, 9}, 3, 12.5));
   const auto error_of = [&](const std::string& from, const std::string& to) {
