@@ -2,12 +2,16 @@
 """The Python package on a CUDA device: builds the extension module, runs named checks with PyTorch, JAX and CuPy, measures the cost of calls.
 
 usage: python3 tests/gpu/run_python.py (--library libtc.so.0 | --prefix PREFIX | --installed) --out FOLDER [--device cuda|cpu]
-                                       [--only part,part] [--seconds 140]
+                                       [--only name,name] [--seconds 240] [--list]
 `--library` is the static library of `make static` (build-static/lib/libtc.so.0), `--prefix` where `cmake --install build-static` put it;
 `--installed` takes the package that Python imports. Needs cmake, ninja, a C++20 compiler and nanobind for the first two, no network.
 
+`--only` takes names as `--list` shows them: a whole name (torch.transforms.tuning), its last part (tuning), a group
+(torch.transforms), or any part of names; a name that asks for nothing is an error. `costs` is the table of costs.
+
 Checks run in processes of their own, one for each group; one that loses its context or dies is started again for the checks that
-remain. One line a check; FOLDER gets python.json, costs.md and a log for each group. Exit status 1 when a check fails.
+remain. One line a check, and for one that failed its traceback; FOLDER gets python.json, costs.md and a log for each group. Exit
+status 1 when a check fails or did not run.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ import sys
 import time
 import traceback
 
+from shared import names_of, select, short_name
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 GROUPS = {
@@ -38,11 +44,11 @@ LOST = 70  # exit status of a process that has no usable device any more
 MAX_STARTS = 6
 
 
+def all_names() -> list[str]:
+    return [f"{group}.{name}" for group, module in GROUPS.items() for name in names_of(HERE / "python_checks" / f"{module}.py")] + ["costs"]
+
+
 # ---- in the process of a group
-
-def checks_of(group: str) -> list:
-    return importlib.import_module(f"python_checks.{GROUPS[group]}").CHECKS
-
 
 class Results:
     """A file of JSON lines that the starting process reads while this one runs."""
@@ -62,7 +68,7 @@ def run_check(check, session, device: str) -> tuple[str, str]:
         return "ok", str(check(session) or "")
     except Exception as error:  # noqa: BLE001 - one check does not end the others
         traceback.print_exc()
-        return "failed", f"{type(error).__name__}: {str(error).strip()[:1500]}"
+        return "failed", f"{type(error).__name__}: {str(error).strip()[:1500]}\n{traceback.format_exc(limit=-3)}"
 
 
 def work(arguments) -> int:
@@ -76,17 +82,16 @@ def work(arguments) -> int:
         pathlib.Path(arguments.out, "costs.md").write_text(call_costs.table(rows))
         results.add(name="costs", status="failed" if problems else "ok", message="; ".join(problems) or f"{len(rows)} calls", seconds=0)
         return 0
-    done = set(filter(None, arguments.done.split(",")))
+    names = arguments.checks.split(",")
     results.add(begin=f"{arguments.worker}.start")
-    session = importlib.import_module(f"python_checks.{GROUPS[arguments.worker]}").Session(arguments.device)
-    for check in checks_of(arguments.worker):
-        name = f"{arguments.worker}.{check.__name__.removeprefix('check_')}"
-        if name in done or not wanted(name, arguments.only):
-            continue
+    module = importlib.import_module(f"python_checks.{GROUPS[arguments.worker]}")
+    checks = {f"{arguments.worker}.{short_name(check.__name__)}": check for check in module.CHECKS}
+    session = module.Session(arguments.device)
+    for name in names:
         print(f"---- {name}", flush=True)
         results.add(begin=name)
         start = time.monotonic()
-        status, message = run_check(check, session, arguments.device)
+        status, message = run_check(checks[name], session, arguments.device)
         results.add(name=name, status=status, message=message, seconds=round(time.monotonic() - start, 2))
         if status == "failed" and not session.usable():
             return LOST
@@ -94,18 +99,13 @@ def work(arguments) -> int:
     return 0
 
 
-def wanted(name: str, only: str) -> bool:
-    parts = [part for part in only.split(",") if part]
-    return not parts or any(part in name for part in parts)
-
-
 # ---- in the process that was started
 
 class Group:
     """A group of checks and the process that runs them."""
 
-    def __init__(self, name: str, arguments, environment: dict[str, str]):
-        self.name, self.arguments, self.environment = name, arguments, environment
+    def __init__(self, name: str, checks: list[str], arguments, environment: dict[str, str]):
+        self.name, self.checks, self.arguments, self.environment = name, checks, arguments, environment
         self.results = arguments.out / f"{name}.jsonl"
         self.results.unlink(missing_ok=True)
         self.log = open(arguments.out / f"{name}.log", "w")  # noqa: SIM115 - open while processes write
@@ -119,13 +119,21 @@ class Group:
         self.starts += 1
         self.ended, self.begun, self.begun_at = False, f"{self.name}.start", time.monotonic()
         command = [sys.executable, str(HERE / "run_python.py"), "--worker", self.name, "--results", str(self.results), "--device", self.arguments.device,
-                   "--done", ",".join(entry["name"] for entry in self.entries), "--only", self.arguments.only, "--out", str(self.arguments.out),
+                   "--checks", ",".join(self.missing()), "--out", str(self.arguments.out),
                    "--cost-seconds", str(self.arguments.cost_seconds)]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, env=self.environment, start_new_session=True)
 
+    def missing(self) -> list[str]:
+        """The checks that have no result yet."""
+        done = {entry["name"] for entry in self.entries}
+        return [name for name in self.checks if name not in done]
+
     def add(self, name: str, status: str, message: str, seconds: float) -> None:
         self.entries.append({"name": name, "status": status, "message": message, "seconds": seconds})
-        print(f"{status:<8}{name}: {message.splitlines()[0][:400] if message else 'as promised'} ({seconds:.1f} s)", flush=True)
+        first, *rest = message.splitlines() or ["as promised"]
+        print(f"{status:<8}{name}: {first[:400]} ({seconds:.1f} s)", flush=True)
+        if status == "failed":
+            print("\n".join(f"        {line}" for line in rest), flush=True)
 
     def collect(self) -> None:
         lines = self.results.read_text().splitlines(keepends=True) if self.results.exists() else []
@@ -163,7 +171,7 @@ class Group:
             self.add(self.begun, "failed", what, time.monotonic() - self.begun_at)
             if self.begun.endswith(".start"):
                 return False
-        if self.name == "costs" or self.ended or (code == 0 and not late) or self.starts >= MAX_STARTS:
+        if self.name == "costs" or not self.missing() or self.starts >= MAX_STARTS:
             return False
         self.start()
         return True
@@ -171,11 +179,16 @@ class Group:
     def tail(self) -> str:
         return " | ".join(pathlib.Path(self.log.name).read_text(errors="replace").splitlines()[-4:])[-600:]
 
-    def finish(self, why: str) -> None:
+    def finish(self) -> None:
+        """A result for every check: of those that have none yet, why."""
         self.collect()
+        why = f"did not run: the process ended {self.starts} times"
         if self.process.poll() is None:
             self.stop()
-            self.add(self.begun or f"{self.name}.rest", "failed", why, time.monotonic() - self.begun_at)
+            why = "did not run: the time for all checks is over"
+        for name in self.missing():
+            is_begun = name == self.begun
+            self.add(name, "failed", "no result when the time for all checks was over" if is_begun else why, time.monotonic() - self.begun_at if is_begun else 0)
 
 
 def run_groups(groups: list[Group], end: float) -> None:
@@ -185,8 +198,8 @@ def run_groups(groups: list[Group], end: float) -> None:
     while active and time.monotonic() < end:
         active = [group for group in active if group.poll()]
         time.sleep(0.2)
-    for group in active:
-        group.finish("the time for all checks is over")
+    for group in groups:
+        group.finish()
 
 
 def make_prefix(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
@@ -240,6 +253,7 @@ def versions() -> dict[str, str]:
 def check_all(arguments) -> int:
     begin = time.monotonic()
     end = begin + arguments.seconds
+    chosen = select(all_names(), arguments.only)
     arguments.out.mkdir(parents=True, exist_ok=True)
     path = [str(HERE), os.environ.get("PYTHONPATH", "")]
     if not arguments.installed:
@@ -247,12 +261,10 @@ def check_all(arguments) -> int:
         print(f"built in {time.monotonic() - begin:.1f} s", flush=True)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONDONTWRITEBYTECODE": "1",
                    "TC_CACHE_DIR": str((arguments.build or arguments.out).resolve() / "cache"), "TF_CPP_MIN_LOG_LEVEL": "2"}
-    groups = [Group(name, arguments, environment) for name in GROUPS if any(
-        part in name or name in part for part in (arguments.only.split(",") if arguments.only else [name]))] or [
-        Group(name, arguments, environment) for name in GROUPS]
+    groups = [Group(group, checks, arguments, environment) for group in GROUPS if (checks := [name for name in chosen if name.rpartition(".")[0] == group])]
     run_groups(groups, end - arguments.cost_seconds - 15)
-    costs = Group("costs", arguments, environment)
-    if arguments.cost_seconds > 0 and wanted("costs", arguments.only):
+    costs = Group("costs", ["costs"], arguments, environment)
+    if arguments.cost_seconds > 0 and "costs" in chosen:
         run_groups([costs], end)
     entries = [entry for group in [*groups, costs] for entry in group.entries]
     counts = {status: sum(entry["status"] == status for entry in entries) for status in ("ok", "failed", "skipped")}
@@ -271,16 +283,22 @@ def main() -> int:
     source.add_argument("--library", type=pathlib.Path)
     source.add_argument("--prefix", type=pathlib.Path)
     source.add_argument("--installed", action="store_true")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, help="where the module is built; a folder that goes away by default")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--only", default="", help="comma-separated parts of names of checks")
-    parser.add_argument("--seconds", type=float, default=140, help="for everything")
+    parser.add_argument("--only", default="", help="comma-separated names of checks, groups, or parts of names")
+    parser.add_argument("--list", action="store_true", help="the names of all checks, and nothing else")
+    parser.add_argument("--seconds", type=float, default=240, help="for everything")
     parser.add_argument("--cost-seconds", type=float, default=COST_SECONDS, help="0: costs are not measured")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--results", help=argparse.SUPPRESS)
-    parser.add_argument("--done", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--checks", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(select(all_names(), arguments.only)))
+        return 0
+    if arguments.out is None:
+        parser.error("--out is needed")
     if arguments.worker:
         return work(arguments)
     if not (arguments.library or arguments.prefix or arguments.installed):

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import tensor_comprehensions as tc
 from python_checks.base import CASES, arrays, close, expect, floats, message_of, program, softmax, wanted
+from shared import in_threads
 
 
 class Session:
@@ -128,22 +127,14 @@ def check_errors(session):
 
 
 def check_threads(session):
-    problems, traced = [], {case: jax.jit(session.program[case.name]) for case in CASES}
+    traced = {case: jax.jit(session.program[case.name]) for case in CASES}
 
     def work(number):
-        try:
-            for turn in range(10):
-                case = CASES[(number + turn) % len(CASES)]
-                close(np.asarray(traced[case](*session.inputs(case, number))), wanted(case, arrays(case, number)), f"{case.name} in thread {number}")
-        except Exception as error:  # noqa: BLE001 - reported by the main thread
-            problems.append(f"thread {number}: {error}")
+        for turn in range(10):
+            case = CASES[(number + turn) % len(CASES)]
+            close(np.asarray(traced[case](*session.inputs(case, number))), wanted(case, arrays(case, number)), case.name)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    expect(not problems, "; ".join(problems))
+    in_threads(4, work)
 
 
 CHECKS = [

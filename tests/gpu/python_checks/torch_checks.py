@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import torch
 
 import tensor_comprehensions as tc
 from python_checks.base import CASES, arrays, close, expect, floats, gpu_only, message_of, program, wanted
+from shared import captured, in_threads, returns_while_asleep
 
-SLEEP_CYCLES = 400_000_000  # a fifth of a second: far more than the host needs to enqueue a call
 THREADS = 6
 TURNS = 25
 
@@ -163,24 +161,15 @@ def check_ranges_at_run_time(session):
 
 
 def check_threads(session):
-    problems, expected = [], {id(case): wanted(case, arrays(case, 0)) for case in CASES}
+    expected = {case: wanted(case, arrays(case, 0)) for case in CASES}
 
     def work(number):
-        try:
-            context = torch.cuda.stream(torch.cuda.Stream()) if session.gpu else torch.no_grad()
-            with context:
-                for turn in range(TURNS):
-                    case = CASES[(number + turn) % len(CASES)]
-                    close(host(session.program[case.name](*session.inputs(case))), expected[id(case)], f"{case.name} in thread {number}")
-        except Exception as error:  # noqa: BLE001 - reported by the main thread
-            problems.append(f"thread {number}: {error}")
+        with torch.cuda.stream(torch.cuda.Stream()) if session.gpu else torch.no_grad():
+            for turn in range(TURNS):
+                case = CASES[(number + turn) % len(CASES)]
+                close(host(session.program[case.name](*session.inputs(case))), expected[case], case.name)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    expect(not problems, "; ".join(problems))
+    in_threads(THREADS, work)
     return f"{THREADS} threads, {TURNS} calls each"
 
 
@@ -189,23 +178,24 @@ def enqueue_behind_sleep(session, case, stream) -> tuple[bool, torch.Tensor]:
     f = session.program[case.name]
     old, new = session.inputs(case, 0), session.inputs(case, 1)
     torch.cuda.synchronize()
-    asleep = False
-    for _ in range(3):  # a host that was held up says nothing; the next try does
-        with torch.cuda.stream(stream):
-            kept = f(*old), f(*old)  # so that the allocator has memory for this stream
-            del kept
-            stream.synchronize()
-            torch.cuda._sleep(SLEEP_CYCLES)
-            for entry, value in zip(old, new, strict=True):
-                entry.copy_(value)
-            done = torch.cuda.Event()
-            done.record()
-            made = f(*old)
-            asleep = asleep or not done.query()
-            doubled = made * 2
+    with torch.cuda.stream(stream):
+        kept = f(*old), f(*old)  # so that the allocator has memory for this stream
+        del kept
         stream.synchronize()
-        if asleep:
-            break
+    made = []
+
+    def copy():
+        for entry, value in zip(old, new, strict=True):
+            entry.copy_(value)
+
+    def call():
+        with torch.cuda.stream(stream):
+            made[:] = [f(*old)]
+
+    asleep = returns_while_asleep(stream, call, copy)
+    with torch.cuda.stream(stream):
+        doubled = made[0] * 2
+    stream.synchronize()
     return asleep, doubled
 
 
@@ -254,20 +244,12 @@ def check_allocator(session):
     return f"{torch.cuda.memory_reserved() - reserved} bytes more reserved after 400 calls"
 
 
-def capture(function, *inputs):
-    graph = torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph):
-        made = function(*inputs)
-    return graph, made
-
-
 @gpu_only
 def check_graphs(session):
     for case in CASES:
         f, inputs = session.program[case.name], session.inputs(case)
         f(*inputs)
-        graph, made = capture(f, *inputs)
+        graph, made = captured(f, *inputs)
         for seed in (1, 2):
             for entry, value in zip(inputs, session.inputs(case, seed), strict=True):
                 entry.copy_(value)
@@ -279,7 +261,7 @@ def check_graphs(session):
     both = lambda x, y: (session.program.scaled(3.0, x)[0], session.program.update(2.0, x, y), session.program.scaled(3.0, x, outputs=(out, None)))  # noqa: E731
     both(x, y.clone())
     start = host(y)
-    graph, made = capture(both, x, y)
+    graph, made = captured(both, x, y)
     graph.replay()
     graph.replay()
     torch.cuda.synchronize()
@@ -294,7 +276,7 @@ def check_capture_of_what_was_only_compiled(session):
     for case in CASES:
         f, inputs = program()[case.name], session.inputs(case)
         f.compile(*inputs)
-        graph, made = capture(f, *inputs)
+        graph, made = captured(f, *inputs)
         graph.replay()
         torch.cuda.synchronize()
         close(host(made), wanted(case, arrays(case, 0)), f"{case.name}, captured before any run")
@@ -304,7 +286,7 @@ def check_capture_of_what_was_only_compiled(session):
 def check_first_call_in_a_capture(session):
     scale = tc.op("def thrice(float(N) x) -> (y) { y(i) = 3 * x(i) }")
     x = session.put(floats(0, 77))
-    graph, made = capture(scale, x)
+    graph, made = captured(scale, x)
     graph.replay()
     torch.cuda.synchronize()
     close(host(made), 3 * host(x), "compiled during the capture")
