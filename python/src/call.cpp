@@ -110,14 +110,25 @@ void Call::bind(nb::handle args, nb::handle kwargs) {
 }
 
 void Call::bind_keyword(nb::handle name, nb::handle value) {
-  const auto text = nb::cast<std::string>(name);
-  const auto& parameters = interface.def.parameters;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].name != text) continue;
+  // Names in the text of a program are interned: one object for each.
+  static const nb::handle outputs_name = PyUnicode_InternFromString("outputs");
+  const auto& names = interface.parameter_names;
+  auto found = std::find_if(names.begin(), names.end(),
+                            [&](const nb::object& known) { return name.is(known); });
+  if (found == names.end() && name.is(outputs_name)) {
+    if (!value.is_none()) bind_outputs(value);
+    return;
+  }
+  if (found == names.end())
+    found = std::find_if(names.begin(), names.end(),
+                         [&](const nb::object& known) { return name.equal(known); });
+  if (found != names.end()) {
+    const auto i = static_cast<std::size_t>(found - names.begin());
     if (slots()[i].is_valid()) raise_argument(interface.parameter_texts[i] + " is given twice");
     slots()[i] = value;
     return;
   }
+  const auto text = nb::cast<std::string>(name);
   const auto& sizes = interface.def.sizes;
   if (std::find(sizes.begin(), sizes.end(), text) != sizes.end()) {
     sizes_.emplace_back(text,
@@ -148,9 +159,8 @@ void Call::bind_outputs(nb::handle value) {
   gives_outputs = true;
 }
 
-bool Call::read_tensor(View& view, nb::handle object, const std::string& what,
-                       const std::string*& first) {
-  const TypeReader& reader = reader_of(object);
+bool Call::read_tensor(View& view, nb::handle object, const TypeReader& reader,
+                       const std::string& what, const std::string*& first) {
   if (!view.read(object, reader, what, exported)) return false;
   if (first == nullptr) {
     first = &what;
@@ -182,13 +192,14 @@ bool Call::read() {
       continue;
     }
     const nb::handle object = slots()[i];
+    const TypeReader& reader = reader_of(object);
     View& view = views_[position];
     input_objects_[position++] = object;
-    if (reader_of(object).kind == TypeReader::Kind::Number) {
+    if (reader.kind == TypeReader::Kind::Number) {
       if (!parameters[i].dims.empty())
         raise_argument(interface.parameter_texts[i] + " is a number where a tensor is expected");
       view.read_number(object, parameters[i].type, interface.parameter_texts[i]);
-    } else if (!read_tensor(view, object, interface.parameter_texts[i], first)) {
+    } else if (!read_tensor(view, object, reader, interface.parameter_texts[i], first)) {
       return false;
     }
     pack(view);
@@ -196,7 +207,9 @@ bool Call::read() {
   for (std::size_t i = 0; gives_outputs && i < outputs_.size(); ++i) {
     signature.add(has_output(i));
     if (!has_output(i)) continue;
-    if (!read_tensor(output_views_[i], outputs_[i], interface.output_texts[i], first)) return false;
+    if (!read_tensor(output_views_[i], outputs_[i], reader_of(outputs_[i]),
+                     interface.output_texts[i], first))
+      return false;
     pack(output_views_[i]);
   }
   if (!interface.def.sizes.empty()) {

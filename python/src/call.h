@@ -7,6 +7,7 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,6 +53,10 @@ private:
   std::vector<std::uint64_t> large_;
 };
 
+inline bool are_equal(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
 /// Arguments of one call. Lives on the stack of the call.
 class Call {
 public:
@@ -93,8 +98,8 @@ private:
   void bind(nanobind::handle args, nanobind::handle kwargs);
   void bind_keyword(nanobind::handle name, nanobind::handle value);
   void bind_outputs(nanobind::handle value);
-  bool read_tensor(View& view, nanobind::handle object, const std::string& what,
-                   const std::string*& first);
+  bool read_tensor(View& view, nanobind::handle object, const TypeReader& reader,
+                   const std::string& what, const std::string*& first);
   void read_const(std::size_t parameter);
   void pack(const View& view);
   std::vector<std::int64_t> strides(const DLTensor& tensor) const;

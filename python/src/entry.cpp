@@ -9,6 +9,8 @@
 
 #include "errors.h"
 #include "host_scratch.h"
+#include "numpy_arrays.h"
+#include "torch_memory.h"
 
 namespace nb = nanobind;
 
@@ -24,12 +26,6 @@ constexpr std::size_t kFew = 8;
 
 nb::object frameworks() {
   return nb::module_::import_("tensor_comprehensions._frameworks");
-}
-
-nb::object numpy_empty() {
-  static PyObject* const function =
-      nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
-  return nb::borrow(function);
 }
 
 /// Functions of _frameworks that calls ask, looked up once.
@@ -93,6 +89,8 @@ Entry::Entry(Executor executor, const Call& call, const Metadata& metadata)
   const auto words = call.signature.words();
   signature.assign(words.begin(), words.end());
   const auto& roles = executor_.output_roles();
+  const bool direct =
+      nb::cast<bool>(frameworks().attr("direct").attr("__contains__")(framework_->name));
   for (std::size_t i = 0; i < roles.size(); ++i) {
     const TensorMeta& meta = executor_.output_metadata()[i];
     aliases_ = aliases_ || roles[i].in_place_of >= 0;
@@ -107,12 +105,12 @@ Entry::Entry(Executor executor, const Call& call, const Metadata& metadata)
                         nullptr,
                         nullptr,
                         0};
-    if (framework_->name == "numpy") {
-      nb::tuple types = nb::cast<nb::tuple>(frameworks().attr("numpy_types")(output.type));
-      output.python_shape = shape_tuple(output.shape);
-      output.storage_type = types[0];
-      output.view_type = types[1];
-    } else if (framework_->api == nullptr) {
+    output.strides = meta.strides;
+    if (direct && framework_->name == "torch" && TorchMemory::find() != nullptr)
+      output.torch_code = TorchMemory::find()->code_of(meta.type);
+    if (direct && framework_->name == "numpy" && NumpyApi::find() != nullptr) {
+      output.numpy_dtype = frameworks().attr("numpy_dtype")(output.type);
+    } else if (framework_->api == nullptr && output.torch_code < 0) {
       output.allocation = nb::make_tuple(framework_->name, shape_tuple(output.shape), output.type,
                                          static_cast<int>(device_.device_type), device_.device_id);
     }
@@ -137,21 +135,25 @@ std::optional<std::string> Entry::other_than(const Call& call, const Metadata& m
 }
 
 nb::object Entry::make_array(const FreshOutput& output, DLTensor& tensor) {
-  PyObject* arguments[] = {output.python_shape.ptr(), output.storage_type.ptr()};
-  nb::object array = nb::steal(PyObject_Vectorcall(numpy_empty().ptr(), arguments, 2, nullptr));
+  nb::object array =
+      NumpyApi::find()->empty(output.prototype.ndim, output.shape.data(), output.numpy_dtype);
   if (!array.is_valid()) raise_python();
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_STRIDES) != 0) raise_python();
   tensor = output.prototype;
-  tensor.data = buffer.buf;
-  PyBuffer_Release(&buffer);
-  return output.view_type.is_none() ? array : array.attr("view")(output.view_type);
+  tensor.data = NumpyArray::of(array).data;
+  return array;
 }
 
 nb::object Entry::make_output(std::size_t index, Call& call, DLTensor& tensor) {
   FreshOutput& output = fresh_[index];
+  if (output.torch_code >= 0) {
+    tensor = output.prototype;
+    nb::object made = TorchMemory::find()->empty(output.shape, output.strides, output.torch_code,
+                                                 device_, tensor.data);
+    // What PyTorch cannot make here it cannot make there either, and says why.
+    if (made.is_valid()) return made;
+  }
   if (framework_->api != nullptr) return exchanged(*framework_->api, output.prototype, tensor);
-  if (output.python_shape.is_valid()) return make_array(output, tensor);
+  if (output.numpy_dtype.is_valid()) return make_array(output, tensor);
   nb::object made =
       nb::steal(PyObject_Call(allocate_function().ptr(), output.allocation.ptr(), nullptr));
   if (!made.is_valid()) raise_python();

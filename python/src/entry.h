@@ -21,9 +21,11 @@ namespace tc::python {
 struct FreshOutput {
   std::string type;  ///< "float32"
   std::vector<std::int64_t> shape;
-  DLTensor prototype{};                                    ///< for the framework's own allocator
-  nanobind::object python_shape, storage_type, view_type;  ///< NumPy: view_type is None or differs
-  nanobind::object allocation;  ///< other libraries without an allocator: arguments of allocate()
+  DLTensor prototype{};          ///< for the framework's own allocator
+  nanobind::object numpy_dtype;  ///< of arrays of NumPy
+  std::vector<std::int64_t> strides;
+  std::int32_t torch_code = -1;  ///< element type of tensors that TorchMemory makes
+  nanobind::object allocation;   ///< other libraries without an allocator: arguments of allocate()
 };
 
 /// Bytes that the elements of a tensor touch, from the address of element (0, ..., 0): [low, high).
@@ -51,7 +53,7 @@ public:
 
 private:
   nanobind::object make_output(std::size_t index, Call& call, DLTensor& tensor);
-  nanobind::object make_array(const FreshOutput& output, DLTensor& tensor);
+  static nanobind::object make_array(const FreshOutput& output, DLTensor& tensor);
   nanobind::object make_exchanged(FreshOutput& output, DLTensor& tensor);
   nanobind::object adopt_output(std::size_t index, Call& call, DLTensor& tensor);
   void numbers_to_device(Call& call, std::vector<nanobind::object>& kept);

@@ -58,53 +58,6 @@ nb::tuple batch_text(const std::string& text, const std::string& def,
   return nb::make_tuple(made.text, nb::tuple(results));
 }
 
-nb::list metadata_list(const std::vector<TensorMeta>& metas) {
-  nb::list result;
-  for (const TensorMeta& meta : metas) {
-    nb::list shape, strides;
-    for (const std::int64_t size : meta.sizes)
-      shape.append(size);
-    for (const std::int64_t stride : meta.strides)
-      strides.append(stride);
-    result.append(nb::make_tuple(std::string(name(meta.type)), nb::tuple(shape), nb::tuple(strides),
-                                 meta.alignment));
-  }
-  return result;
-}
-
-nb::dict report_of(const Entry& entry) {
-  const Executor& executor = entry.executor();
-  nb::dict report;
-  report["name"] = executor.name();
-  report["target"] = executor.target().kind == TargetKind::Cuda ? "cuda" : "cpu";
-  report["facts"] = executor.target().to_string();
-  report["options"] = to_json(executor.options());
-  report["cache"] = to_string(executor.report().source);
-  report["compile_ms"] = executor.report().compile_ms;
-  report["kernels"] = executor.kernels();
-  report["scratch_bytes"] = executor.scratch_bytes();
-  report["input_names"] = strings(executor.input_names());
-  report["inputs"] = metadata_list(executor.input_metadata());
-  nb::list outputs;
-  for (const OutputRole& role : executor.output_roles())
-    outputs.append(nb::make_tuple(role.name, role.in_place_of, role.needs_initial));
-  report["output_roles"] = outputs;
-  report["outputs"] = metadata_list(executor.output_metadata());
-  nb::list resources;
-  for (const KernelResources& kernel : executor.report().kernels) {
-    nb::dict entry_of_kernel;
-    entry_of_kernel["name"] = kernel.name;
-    entry_of_kernel["registers"] = kernel.registers;
-    entry_of_kernel["local_bytes"] = kernel.local_bytes;
-    entry_of_kernel["spill_stores"] = kernel.spill_stores;
-    entry_of_kernel["spill_loads"] = kernel.spill_loads;
-    entry_of_kernel["shared_bytes"] = kernel.shared_bytes;
-    resources.append(entry_of_kernel);
-  }
-  report["resources"] = resources;
-  return report;
-}
-
 nb::list option_fields() {
   nb::list result;
   for_each_field([&](const auto& field) {
@@ -153,10 +106,12 @@ void compile_xla(std::int64_t call, const std::string& platform, const std::stri
   value_or_raise(std::move(executor), text);
 }
 
-/// Calls without a conversion of arguments: Python's own tuple and dictionary.
-PyObject* call_operation(PyObject* self, PyObject* args, PyObject* kwargs) {
+/// A call as Python makes it, with its own tuple and dictionary: nothing is converted on the way.
+template <class T, class... Rest>
+PyObject* call_slot(PyObject* self, PyObject* args, PyObject* kwargs, Rest... rest) {
   try {
-    return nb::inst_ptr<Operation>(self)->call(args, kwargs, false).release().ptr();
+    if (!nb::inst_ready(self)) raise_argument("an object that was never initialised was called");
+    return nb::inst_ptr<T>(self)->call(args, kwargs, rest...).release().ptr();
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const std::bad_alloc&) {
@@ -167,8 +122,26 @@ PyObject* call_operation(PyObject* self, PyObject* args, PyObject* kwargs) {
   return nullptr;
 }
 
+PyObject* call_operation(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return call_slot<Operation>(self, args, kwargs, false);
+}
+PyObject* call_launcher(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return call_slot<Launcher>(self, args, kwargs);
+}
+
 PyType_Slot operation_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_operation)},
                                  {0, nullptr}};
+PyType_Slot launcher_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_launcher)}, {0, nullptr}};
+
+/// Makes `function` what reads `type.__call__`, such as PyTorch's tracer, finds, while calls of
+/// instances keep going to the slot that the type has inherited. An assignment would change both.
+void show_call(const nb::type_object& type, const nb::object& function) {
+  const nb::object dictionary = nb::steal(PyObject_GenericGetDict(type.ptr(), nullptr));
+  if (!dictionary.is_valid() ||
+      PyDict_SetItemString(dictionary.ptr(), "__call__", function.ptr()) != 0)
+    raise_python();
+  PyType_Modified(reinterpret_cast<PyTypeObject*>(type.ptr()));
+}
 
 }  // namespace
 
@@ -189,6 +162,7 @@ NB_MODULE(_tc, m) {
   m.def("compile_xla", compile_xla, "call"_a, "platform"_a, "text"_a);
   m.def("run_tune_worker", &run_tune_worker, nb::call_guard<nb::gil_scoped_release>());
   m.def("complete_options", complete_options, "text"_a, "target"_a);
+  m.def("show_call", show_call, "type"_a, "function"_a);
 
   nb::class_<Session>(m, "Session");
   m.def("open_session", make_session, "cache_dir"_a, "cached"_a, "dump_dir"_a, "cuda_path"_a,
@@ -203,51 +177,53 @@ NB_MODULE(_tc, m) {
       .def_prop_ro("results", results_of)
       .def_prop_ro("sizes", [](const Interface& self) { return strings(self.def.sizes); });
 
-  nb::class_<Entry>(m, "Kernel")
-      .def("report", report_of)
-      .def("stage",
-           [](const Entry& self, const std::string& stage) {
+  nb::class_<Entry>(m, "Kernel");
+  nb::class_<Launcher>(m, "Launcher", nb::type_slots(launcher_slots))
+      .def(nb::init<std::shared_ptr<const Interface>, std::shared_ptr<Entry>>(), "interface"_a,
+           "kernel"_a)
+      .def("_report", [](const Launcher& self) { return to_json(self.entry().executor()); })
+      .def("_stage",
+           [](const Launcher& self, const std::string& stage) {
              Result<std::string, Failure> text = Failure{};
              {
                const nb::gil_scoped_release released;
-               text = self.executor().stage_text(stage);
+               text = self.entry().executor().stage_text(stage);
              }
              return value_or_raise(std::move(text), {});
            })
-      .def("check", &Entry::check);
+      .def("_check", [](const Launcher& self) { return self.entry().check(); });
 
+  // The base of Operator: names that are not for users begin with an underscore.
   nb::class_<Operation>(m, "Operation", nb::type_slots(operation_slots))
       .def(nb::init<std::shared_ptr<const Session>, std::shared_ptr<const Interface>, std::string,
                     nb::object>(),
            "session"_a, "interface"_a, "options"_a, "hooks"_a)
-      .def("call_plain", [](Operation& self, const nb::args& args,
-                            const nb::kwargs& kwargs) { return self.call(args, kwargs, true); })
-      .def("compile", [](Operation& self, const nb::args& args,
-                         const nb::kwargs& kwargs) { return self.compile(args, kwargs); })
-      .def("run", [](Operation& self, Entry& kernel, const nb::args& args,
-                     const nb::kwargs& kwargs) { return self.call_compiled(kernel, args, kwargs); })
-      .def("register_xla", &Operation::register_xla, "inputs"_a, "values"_a, "cpu_options"_a,
+      .def("_call_plain", [](Operation& self, const nb::args& args,
+                             const nb::kwargs& kwargs) { return self.call(args, kwargs, true); })
+      .def("_compile", [](Operation& self, const nb::args& args,
+                          const nb::kwargs& kwargs) { return self.compile(args, kwargs); })
+      .def("_register_xla", &Operation::register_xla, "inputs"_a, "values"_a, "cpu_options"_a,
            "cuda_options"_a)
       .def(
-          "tune",
+          "_tune",
           [](const Operation& self, const nb::tuple& args, const nb::dict& kwargs,
              const nb::dict& settings, nb::object progress) {
             return self.tune(args, kwargs, settings, std::move(progress));
           },
           "args"_a, "kwargs"_a, "settings"_a, "progress"_a.none())
       .def(
-          "tuned",
+          "_tuned",
           [](const Operation& self, const nb::tuple& args, const nb::dict& kwargs) {
             return self.tuned(args, kwargs);
           },
           "args"_a, "kwargs"_a)
       .def(
-          "call_key",
+          "_call_key",
           [](const Operation& self, const nb::tuple& args, const nb::dict& kwargs) {
             return self.call_key(args, kwargs);
           },
           "args"_a, "kwargs"_a)
-      .def("infer", &Operation::infer, "inputs"_a, "values"_a);
+      .def("_infer", &Operation::infer, "inputs"_a, "values"_a);
 }
 
 }  // namespace tc::python

@@ -39,11 +39,6 @@ std::size_t Operation::Hash::operator()(std::span<const std::uint64_t> words) co
   return hash;
 }
 
-bool Operation::Equal::operator()(std::span<const std::uint64_t> a,
-                                  std::span<const std::uint64_t> b) const {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
-}
-
 std::string Operation::target_name(const Call& call) const {
   if (call.device.device_type == kDLCUDA) return "cuda:" + std::to_string(call.device.device_id);
   if (call.device.device_type != kDLCPU)
@@ -96,7 +91,7 @@ std::shared_ptr<Entry> Operation::make_entry(Call& call) const {
 
 std::shared_ptr<Entry> Operation::known(const Call& call) {
   const std::span<const std::uint64_t> words = call.signature.words();
-  if (last_ != nullptr && Equal{}(last_->signature, words)) return last_;
+  if (last_ != nullptr && are_equal(last_->signature, words)) return last_;
   const auto found = entries_.find(words);
   if (found == entries_.end()) return nullptr;
   last_ = found->second;
@@ -142,17 +137,16 @@ std::shared_ptr<Entry> Operation::compile(nb::handle args, nb::handle kwargs) {
   return find(call);
 }
 
-nb::object Operation::call_compiled(Entry& entry, nb::handle args, nb::handle kwargs) const {
+nb::object Launcher::call(nb::handle args, nb::handle kwargs) const {
   Call call(*interface_, args, kwargs);
   call.exported = true;
   if (!call.read()) raise_python();
-  if (!Equal{}(entry.signature, call.signature.words())) {
-    const Metadata given = call.metadata();
-    if (auto problem = entry.other_than(call, given))
-      raise_argument("the executor of '" + interface_->def.name + "' " + *problem);
-    return entry.run(call, Entry::Checks::All);
-  }
-  return entry.run(call, Entry::Checks::Needed);
+  if (are_equal(entry_->signature, call.signature.words()))
+    return entry_->run(call, Entry::Checks::Needed);
+  const Metadata given = call.metadata();
+  if (auto problem = entry_->other_than(call, given))
+    raise_argument("the executor of '" + interface_->def.name + "' " + *problem);
+  return entry_->run(call, Entry::Checks::All);
 }
 
 Metadata Operation::described(nb::list inputs, nb::dict values) const {

@@ -33,19 +33,14 @@ public:
   std::int64_t register_xla(nanobind::list inputs, nanobind::dict values, std::string cpu_options,
                             std::string cuda_options) const;
 
-  /// Searches for the options of a call; see tensor_comprehensions._tuning.
-  nanobind::dict tune(nanobind::handle args, nanobind::handle kwargs,
-                      const nanobind::dict& settings, nanobind::object progress) const;
+  /// Searches for the options of a call; see tensor_comprehensions._tuning. The report, and what
+  /// `progress` is called with, is the JSON of tc/tune.h.
+  std::string tune(nanobind::handle args, nanobind::handle kwargs, const nanobind::dict& settings,
+                   nanobind::object progress) const;
   /// (options, source, note, expected loss or None) that records give a call.
   nanobind::tuple tuned(nanobind::handle args, nanobind::handle kwargs) const;
   /// What tells a call from others in a file of options: inputs, values, target.
   nanobind::dict call_key(nanobind::handle args, nanobind::handle kwargs) const;
-
-  const Interface& interface() const { return *interface_; }
-
-  /// Runs `entry` if the arguments are those that it was compiled for; raises ArgumentError else.
-  nanobind::object call_compiled(Entry& entry, nanobind::handle args,
-                                 nanobind::handle kwargs) const;
 
 private:
   struct Hash {
@@ -54,7 +49,9 @@ private:
   };
   struct Equal {
     using is_transparent = void;
-    bool operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) const;
+    bool operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) const {
+      return are_equal(a, b);
+    }
   };
 
   /// Row-major metadata from (type, shape) per tensor parameter and values of consts and sizes.
@@ -73,6 +70,22 @@ private:
   nanobind::object hooks_;
   std::unordered_map<std::vector<std::uint64_t>, std::shared_ptr<Entry>, Hash, Equal> entries_;
   std::shared_ptr<Entry> last_;
+};
+
+/// A kernel with the def that it was compiled from, as a callable.
+class Launcher {
+public:
+  Launcher(std::shared_ptr<const Interface> interface, std::shared_ptr<Entry> entry)
+      : interface_(std::move(interface)), entry_(std::move(entry)) {}
+
+  /// Runs the kernel if the arguments are those that it was compiled for; raises ArgumentError
+  /// else.
+  nanobind::object call(nanobind::handle args, nanobind::handle kwargs) const;
+  Entry& entry() const { return *entry_; }
+
+private:
+  std::shared_ptr<const Interface> interface_;
+  std::shared_ptr<Entry> entry_;
 };
 
 }  // namespace tc::python

@@ -52,39 +52,6 @@ TuneSettings settings_from(const nb::dict& given, const Session& session, Target
   return settings;
 }
 
-nb::dict progress_dict(const TuneProgress& progress) {
-  nb::dict result;
-  result["seconds"] = progress.seconds;
-  result["remaining"] = progress.remaining;
-  result["trials"] = progress.trials;
-  result["resumed"] = progress.resumed;
-  result["best_us"] = progress.best_us;
-  result["default_us"] = progress.default_us;
-  result["median_us"] = progress.median_us;
-  nb::dict failures;
-  for (const auto& [reason, count] : progress.failures)
-    failures[reason.c_str()] = count;
-  result["failures"] = failures;
-  return result;
-}
-
-nb::dict report_dict(const TuneReport& report) {
-  nb::dict result = progress_dict(report.progress);
-  result["options"] = to_json(report.options);
-  result["best_us"] = report.best_us;
-  result["default_us"] = report.default_us;
-  result["verification"] = report.verification;
-  result["is_interrupted"] = report.is_interrupted;
-  result["is_exhausted"] = report.is_exhausted;
-  result["is_recorded"] = report.is_recorded;
-  nb::list tried;
-  for (const TuneTrial& trial : report.trials)
-    tried.append(nb::make_tuple(to_json(trial.options), trial.outcome, trial.detail,
-                                trial.median_us, trial.resumed));
-  result["tried"] = tried;
-  return result;
-}
-
 /// Interrupts and errors of Python while a search runs without its lock.
 class Watch {
 public:
@@ -100,7 +67,7 @@ public:
     }
     if (error_ || progress_.is_none()) return;
     try {
-      progress_(progress_dict(progress));
+      progress_(to_json(progress));
     } catch (nb::python_error& raised) {
       stop = true;
       if (raised.matches(PyExc_KeyboardInterrupt))
@@ -129,8 +96,8 @@ std::string source_text(TunedOptions::Source source) {
 
 }  // namespace
 
-nb::dict Operation::tune(nb::handle args, nb::handle kwargs, const nb::dict& given,
-                         nb::object progress) const {
+std::string Operation::tune(nb::handle args, nb::handle kwargs, const nb::dict& given,
+                            nb::object progress) const {
   Call call(*interface_, args, kwargs);
   call.exported = true;
   if (!call.read()) raise_python();
@@ -156,7 +123,7 @@ nb::dict Operation::tune(nb::handle args, nb::handle kwargs, const nb::dict& giv
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     raise_python();
   }
-  return report_dict(value_or_raise(std::move(report), interface_->text));
+  return to_json(value_or_raise(std::move(report), interface_->text));
 }
 
 nb::tuple Operation::tuned(nb::handle args, nb::handle kwargs) const {

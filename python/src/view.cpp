@@ -4,11 +4,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
 
 #include "errors.h"
+#include "numpy_arrays.h"
 #include "tc/support/tensor_meta.h"
 
 namespace nb = nanobind;
@@ -64,51 +66,33 @@ TypeReader look_at(nb::handle type) {
     framework->api = api;
     reader.kind = TypeReader::Kind::Exchange;
   } else {
-    reader.kind = kind == "array" ? TypeReader::Kind::Array : TypeReader::Kind::Dlpack;
+    reader.kind = kind != "array"               ? TypeReader::Kind::Dlpack
+                  : NumpyApi::find() != nullptr ? TypeReader::Kind::Array
+                                                : TypeReader::Kind::Interface;
   }
   return reader;
 }
 
-/// DLPack type of a buffer's format; nullopt-like zero bits for what has none.
-DLDataType buffer_type(const char* format, Py_ssize_t itemsize) {
-  if (format == nullptr) format = "B";
-  if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (std::strlen(format) != 1) return {0, 0, 0};
-  const auto bits = static_cast<std::uint8_t>(itemsize * 8);
-  switch (*format) {
-  case '?': return {kDLBool, 8, 1};
-  case 'b':
-  case 'h':
-  case 'i':
-  case 'l':
-  case 'q': return {kDLInt, bits, 1};
-  case 'B':
-  case 'H':
-  case 'I':
-  case 'L':
-  case 'Q': return {kDLUInt, bits, 1};
-  case 'e':
-  case 'f':
-  case 'd': return {kDLFloat, bits, 1};
-  default: return {0, 0, 0};
-  }
-}
-
-/// The element type of an array with a NumPy dtype.
-DType element_type(nb::handle array, const std::string& what) {
-  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
-  // Types are kept alive, so that an address means one type for good.
-  static auto& known = *new std::unordered_map<PyObject*, DType>();
-  nb::object dtype = nb::steal(PyObject_GetAttr(array.ptr(), attribute));
-  if (!dtype.is_valid()) raise_python();
+/// DLPack's code of a NumPy dtype; `what` names the tensor.
+DLDataType element_type(nb::handle dtype, const std::string& what) {
+  // Dtypes are kept alive, so that an address means one type for good.
+  static auto& known = *new std::unordered_map<PyObject*, DLDataType>();
+  static PyObject* last_dtype = nullptr;
+  static DLDataType last_type{};
+  if (dtype.ptr() == last_dtype) return last_type;
   const auto found = known.find(dtype.ptr());
-  if (found != known.end()) return found->second;
+  if (found != known.end()) {
+    last_dtype = found->first;
+    last_type = found->second;
+    return last_type;
+  }
   const auto type_name = nb::cast<std::string>(frameworks().attr("element_type")(dtype, what));
   const std::optional<DType> type = dtype_from_name(type_name);
   if (!type)
     raise_argument(what + " has element type '" + type_name + "', which the language lacks");
-  if (known.size() < kMaxKnownTypes) known.emplace(dtype.release().ptr(), *type);
-  return *type;
+  const DLDataType code = to_dlpack(*type);
+  if (known.size() < kMaxKnownTypes) known.emplace(nb::borrow(dtype).release().ptr(), code);
+  return code;
 }
 
 }  // namespace
@@ -133,10 +117,6 @@ const TypeReader& reader_of(nb::handle object) {
 
 const Framework* default_framework() {
   return framework_of("numpy");
-}
-
-View::~View() {
-  if (has_buffer_) PyBuffer_Release(&buffer_);
 }
 
 bool View::read(nb::handle object, const TypeReader& reader, const std::string& what,
@@ -169,33 +149,13 @@ bool View::read(nb::handle object, const TypeReader& reader, const std::string& 
 }
 
 void View::read_array(nb::handle object, const std::string& what) {
-  constexpr int kFlags = PyBUF_STRIDES | PyBUF_FORMAT;
-  if (PyObject_GetBuffer(object.ptr(), &buffer_, kFlags) == 0) {
-    has_buffer_ = true;
-    const DLDataType type = buffer_type(buffer_.format, buffer_.itemsize);
-    if (type.bits != 0) return set_buffer(what, type);
-    PyBuffer_Release(&buffer_);
-    has_buffer_ = false;
-  }
-  PyErr_Clear();
-  // bfloat16 and float8 have no buffer format: the array is read as integers of the same width.
-  nb::tuple storage = nb::cast<nb::tuple>(frameworks().attr("numpy_storage")(object, what));
-  owner_ = storage[0];
-  const std::optional<DType> type = dtype_from_name(nb::cast<std::string>(storage[1]));
-  if (!type || PyObject_GetBuffer(owner_.ptr(), &buffer_, kFlags) != 0) raise_python();
-  has_buffer_ = true;
-  set_buffer(what, to_dlpack(*type));
-}
-
-void View::set_buffer(const std::string& what, DLDataType type) {
-  for (int d = 0; d < buffer_.ndim; ++d) {
-    shape_[d] = buffer_.shape[d];
-    if (buffer_.strides[d] % buffer_.itemsize != 0)
-      raise_argument(what + " has strides that are no multiple of its elements' size; copy it");
-    strides_[d] = buffer_.strides[d] / buffer_.itemsize;
-  }
-  tensor = {buffer_.buf, {kDLCPU, 0}, buffer_.ndim, type, shape_, strides_, 0};
-  read_only = buffer_.readonly != 0;
+  const NumpyArray& array = NumpyArray::of(object);
+  tensor.dtype = element_type(array.dtype, what);
+  tensor.data = array.data;
+  tensor.device = {kDLCPU, 0};
+  tensor.byte_offset = 0;
+  read_only = array.is_read_only();
+  set_extents(array.rank, array.sizes, array.strides, what);
 }
 
 bool View::read_dlpack(nb::handle object, const TypeReader& reader, const std::string& what) {
@@ -224,19 +184,18 @@ bool View::read_dlpack(nb::handle object, const TypeReader& reader, const std::s
   return true;
 }
 
-void View::set_extents(nb::handle shape, nb::handle strides, std::int64_t element,
+void View::set_extents(Py_ssize_t rank, const Py_ssize_t* sizes, const Py_ssize_t* bytes,
                        const std::string& what) {
-  const Py_ssize_t rank = PyTuple_Size(shape.ptr());
-  if (rank < 0) raise_python();
   if (rank > kMaxRank)
     raise_argument(what + " has rank " + std::to_string(rank) + ", at most " +
                    std::to_string(kMaxRank) + " is supported");
+  const std::int64_t element = std::max(1, tensor.dtype.bits / 8);
   for (Py_ssize_t d = 0; d < rank; ++d) {
-    shape_[d] = nb::cast<std::int64_t>(nb::handle(PyTuple_GetItem(shape.ptr(), d)));
-    const auto bytes = nb::cast<std::int64_t>(nb::handle(PyTuple_GetItem(strides.ptr(), d)));
-    if (bytes % element != 0)
+    // The stride of a dimension that never steps means nothing.
+    if (bytes[d] % element != 0 && sizes[d] > 1)
       raise_argument(what + " has strides that are no multiple of its elements' size; copy it");
-    strides_[d] = bytes / element;
+    shape_[d] = sizes[d];
+    strides_[d] = bytes[d] / element;
   }
   tensor.ndim = static_cast<std::int32_t>(rank);
   tensor.shape = shape_;
@@ -244,20 +203,33 @@ void View::set_extents(nb::handle shape, nb::handle strides, std::int64_t elemen
   tensor.byte_offset = 0;
 }
 
+void View::set_extents(nb::handle shape, nb::handle strides, const std::string& what) {
+  std::array<Py_ssize_t, kMaxRank> sizes, bytes;
+  const Py_ssize_t rank = PyTuple_Size(shape.ptr());
+  if (rank < 0) raise_python();
+  for (Py_ssize_t d = 0; d < std::min<Py_ssize_t>(rank, kMaxRank); ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    sizes[at] = nb::cast<Py_ssize_t>(nb::handle(PyTuple_GetItem(shape.ptr(), d)));
+    PyObject* stride = PyTuple_GetItem(strides.ptr(), d);
+    if (stride == nullptr) raise_python();
+    bytes[at] = nb::cast<Py_ssize_t>(nb::handle(stride));
+  }
+  set_extents(rank, sizes.data(), bytes.data(), what);
+}
+
 void View::read_cuda_array(nb::handle object, const std::string& what) {
   static PyObject* const names[] = {
-      PyUnicode_InternFromString("data"), PyUnicode_InternFromString("ptr"),
+      PyUnicode_InternFromString("data"),      PyUnicode_InternFromString("ptr"),
       PyUnicode_InternFromString("device_id"), PyUnicode_InternFromString("shape"),
-      PyUnicode_InternFromString("strides")};
+      PyUnicode_InternFromString("strides"),   PyUnicode_InternFromString("dtype")};
   auto attribute = [](nb::handle of, PyObject* attribute_name) {
     nb::object found = nb::steal(PyObject_GetAttr(of.ptr(), attribute_name));
     if (!found.is_valid()) raise_python();
     return found;
   };
   const nb::object memory = attribute(object, names[0]);
-  tensor.dtype = to_dlpack(element_type(object, what));
-  set_extents(attribute(object, names[3]), attribute(object, names[4]),
-              std::max(1, tensor.dtype.bits / 8), what);
+  tensor.dtype = element_type(attribute(object, names[5]), what);
+  set_extents(attribute(object, names[3]), attribute(object, names[4]), what);
   const auto address = nb::cast<std::uintptr_t>(attribute(memory, names[1]));
   tensor.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
   tensor.device = {kDLCUDA, nb::cast<int>(attribute(memory, names[2]))};
@@ -269,7 +241,7 @@ void View::read_interface(nb::handle object, const std::string& what) {
   const std::optional<DType> type = dtype_from_name(nb::cast<std::string>(read[3]));
   if (!type) raise_argument(what + " has an element type that the language lacks");
   tensor.dtype = to_dlpack(*type);
-  set_extents(read[1], read[2], std::max(1, tensor.dtype.bits / 8), what);
+  set_extents(read[1], read[2], what);
   const auto address = nb::cast<std::uintptr_t>(read[0]);
   tensor.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
   read_only = nb::cast<bool>(read[4]);

@@ -30,7 +30,7 @@ struct TypeReader {
   enum class Kind {
     Exchange,   ///< through Framework::api
     Wrapped,    ///< stands for a tensor and may hold no memory: a tracer, a subclass
-    Array,      ///< numpy.ndarray: the buffer protocol
+    Array,      ///< numpy.ndarray: its memory layout
     Dlpack,     ///< __dlpack__
     CudaArray,  ///< cupy.ndarray: its attributes
     Interface,  ///< __cuda_array_interface__ or __array_interface__ alone
@@ -51,7 +51,6 @@ public:
   View() = default;
   View(const View&) = delete;
   View& operator=(const View&) = delete;
-  ~View();
 
   /// Reads a tensor. False with a Python error set where an exchange framework refuses: the object
   /// is no plain tensor. So does a framework that orders calls itself, unless `exported`. Raises
@@ -70,15 +69,14 @@ private:
   bool read_dlpack(nanobind::handle object, const TypeReader& reader, const std::string& what);
   void read_cuda_array(nanobind::handle object, const std::string& what);
   void read_interface(nanobind::handle object, const std::string& what);
-  void set_extents(nanobind::handle shape, nanobind::handle strides, std::int64_t element,
+  /// Sizes, and strides in bytes. Requires the element type.
+  void set_extents(Py_ssize_t rank, const Py_ssize_t* sizes, const Py_ssize_t* bytes,
                    const std::string& what);
-  void set_buffer(const std::string& what, DLDataType type);
+  void set_extents(nanobind::handle shape, nanobind::handle strides, const std::string& what);
 
   std::int64_t shape_[kMaxRank];
   std::int64_t strides_[kMaxRank];
   alignas(8) std::uint8_t number_[8];
-  bool has_buffer_ = false;
-  Py_buffer buffer_;
   nanobind::object owner_;
 };
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import sysconfig
 import warnings
@@ -53,6 +54,16 @@ def _dump_directory() -> str:
     return folder
 
 
+def _package_folders() -> list[str]:
+    """Where NVRTC and LightGBM may come as packages: beside this one, and wherever Python finds them."""
+    folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    for package in ("nvidia", "lightgbm"):
+        found = importlib.util.find_spec(package)
+        if found is not None:
+            folders += [os.path.dirname(folder) for folder in found.submodule_search_locations or ()]
+    return list(dict.fromkeys(folders))
+
+
 def make_session(directory: str | None = None) -> _tc.Session:
     """A session with its own cache in `directory`; None: as the environment says."""
     cache_dir = cache_directory() if directory is None else directory
@@ -62,8 +73,7 @@ def make_session(directory: str | None = None) -> _tc.Session:
         cached=directory is not None or cache_enabled(),
         dump_dir=_dump_directory(),
         cuda_path=os.environ.get("TC_CUDA_PATH", ""),
-        # NVRTC may come as a package beside this one.
-        site_packages=sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}),
+        site_packages=_package_folders(),
         cpu=cpu,
     )
     try:

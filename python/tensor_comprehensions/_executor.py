@@ -27,66 +27,64 @@ class TensorInfo:
         return f"{self.name}: {self.dtype}{list(self.shape)}, strides {list(self.strides)}{place}"
 
 
-class Executor:
-    """What `compile` returns. Calls take tensors of the very types, shapes and strides that it was compiled for."""
+def _info(entry: dict[str, Any]) -> TensorInfo:
+    return TensorInfo(entry["name"], entry["dtype"], tuple(entry["shape"]), tuple(entry["strides"]), entry.get("in_place_of"))
 
-    def __init__(self, interface: _tc.Interface, operation: _tc.Operation, kernel: _tc.Kernel):
+
+class Executor(_tc.Launcher):
+    """What `compile` returns. Calls take tensors of the very types, shapes and strides that it was compiled for.
+
+    `outputs=` names the memory that results are written to; with `unchecked=True` overlap of memory is not looked for.
+    """
+
+    def __init__(self, interface: _tc.Interface, kernel: _tc.Kernel):
+        super().__init__(interface, kernel)
         self._interface = interface
-        self._operation = operation
-        self._kernel = kernel
-        self._report = kernel.report()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs. `outputs=` names the memory that results are written to; with `unchecked=True` overlap of memory is not looked for."""
-        return self._operation.run(self._kernel, *args, **kwargs)
+        self._known: dict[str, Any] = json.loads(self._report())
 
     @property
     def name(self) -> str:
-        return self._report["name"]
+        return self._known["def"]
 
     @property
     def target(self) -> str:
         """`cpu` or `cuda`."""
-        return self._report["target"]
+        return self._known["target"]
 
     @property
     def options(self) -> MappingOptions:
-        return MappingOptions(self._report["options"])
+        return MappingOptions(json.dumps(self._known["options"]))
 
     @property
     def kernels(self) -> int:
         """Launches of one run; a loop around launches counts once."""
-        return self._report["kernels"]
+        return self._known["kernels"]
 
     @property
     def cache(self) -> str:
         """Where the code came from: miss, disk or memory."""
-        return self._report["cache"]
+        return self._known["cache"]
 
     @property
     def compile_ms(self) -> float:
-        return self._report["compile_ms"]
+        return self._known["compile_ms"]
 
     @property
     def scratch_bytes(self) -> int:
-        return self._report["scratch_bytes"]
+        return self._known["scratch_bytes"]
 
     @property
     def resources(self) -> list[dict[str, Any]]:
         """What each kernel takes of a GPU: registers, shared memory, spills. Empty on a CPU."""
-        return self._report["resources"]
+        return self._known["resources"]
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
-        return tuple(TensorInfo(name, *meta[:3]) for name, meta in zip(self._report["input_names"], self._report["inputs"]))
+        return tuple(map(_info, self._known["inputs"]))
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        names = self._report["input_names"]
-        return tuple(
-            TensorInfo(name, meta[0], meta[1], meta[2], names[place] if place >= 0 else None)
-            for (name, place, _), meta in zip(self._report["output_roles"], self._report["outputs"])
-        )
+        return tuple(map(_info, self._known["outputs"]))
 
     @property
     def source(self) -> str:
@@ -95,11 +93,11 @@ class Executor:
 
     def stage(self, name: str) -> str:
         """Text of a stage of the compilation: typed, schedule, tile, kernel, and llvm, asm or cuda, ptx."""
-        return self._kernel.stage(_arguments.text(name, "the stage"))
+        return self._stage(_arguments.text(name, "the stage"))
 
     def check(self) -> str | None:
         """With the option `bounds=error`: the first access of the last run that was out of range. Waits for a CUDA stream."""
-        return self._kernel.check()
+        return self._check()
 
     def explain(self) -> str:
         """A report: what runs where, with which options, and the schedule and tile program that were chosen."""
@@ -108,8 +106,8 @@ class Executor:
 
     def _facts(self) -> list[tuple[str, str]]:
         default = MappingOptions().to_dict(self.target)
-        chosen = {name: value for name, value in json.loads(self._report["options"]).items() if default.get(name, value) != value}
-        facts = [("def", self.name), ("target", self._report["facts"])]
+        chosen = {name: value for name, value in self._known["options"].items() if default.get(name, value) != value}
+        facts = [("def", self.name), ("target", self._known["facts"])]
         facts += [("input", str(info)) for info in self.inputs] + [("output", str(info)) for info in self.outputs]
         facts.append(("options", json.dumps(chosen) if chosen else "default"))
         facts.append(("kernels", str(self.kernels)))
@@ -118,6 +116,15 @@ class Executor:
         for entry in self.resources:
             facts.append(("kernel", ", ".join(f"{name} {value}" for name, value in entry.items())))
         return facts
+
+    def __copy__(self) -> Executor:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Executor:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("an executor belongs to its process: pickle the comprehension, or its text and options, and compile again")
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{info.dtype}{list(info.shape)} {info.name}" for info in self.inputs)

@@ -13,8 +13,11 @@ from ._errors import ArgumentError
 _CPU, _CUDA = 1, 2
 # Libraries whose tensors never change.
 _IMMUTABLE = {"jax", "tensorflow"}
-# Types of NumPy's extension ml_dtypes, and the integers that hold them.
-_EXTENSION_STORAGE = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+# Types of NumPy's extension ml_dtypes.
+_EXTENSION_TYPES = {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
+
+# Libraries whose results the extension module makes by their C functions, where it finds those; else allocate() does.
+direct = {"numpy", "torch"}
 
 # Called once, when a tensor of a library is met for the first time.
 first_met: dict[str, Callable[[], None]] = {}
@@ -75,22 +78,10 @@ def is_bool(value: Any) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and _library(type(value)) == "numpy"
 
 
-def numpy_storage(array: Any, what: str) -> tuple[Any, str]:
-    """An array of an extension type as integers of the same width, and the name of its type."""
-    name = array.dtype.name
-    if name not in _EXTENSION_STORAGE:
-        raise ArgumentError(f"{what} has element type '{array.dtype}', which the language lacks")
-    return array.view(_EXTENSION_STORAGE[name]), name
-
-
-def numpy_types(name: str) -> tuple[Any, Any]:
-    """The type to allocate for elements of type `name`, and the one to view them as (None: the same)."""
-    import numpy
-
-    if name in _EXTENSION_STORAGE:
-        return numpy.dtype(_EXTENSION_STORAGE[name]), _extension_type(name)
+def numpy_dtype(name: str) -> Any:
+    """The dtype of NumPy's arrays of elements of type `name`."""
     try:
-        return numpy.dtype(name), None
+        return _array_type(name)
     except TypeError:
         raise ArgumentError(f"NumPy has no element type '{name}'; give memory of another library") from None
 
@@ -107,7 +98,8 @@ def _extension_type(name: str) -> Any:
 
 def element_type(dtype: Any, what: str) -> str:
     """The language's name of a NumPy dtype."""
-    if not dtype.isnative:
+    # The names of other extension types are not those of memory that the language reads.
+    if not dtype.isnative or (dtype.isbuiltin == 2 and dtype.name not in _EXTENSION_TYPES):
         raise ArgumentError(f"{what} has element type '{dtype}', which the language lacks")
     return str(dtype.name)
 
@@ -191,7 +183,7 @@ def allocate(library: str, shape: tuple[int, ...], name: str, device_type: int, 
 def _array_type(name: str) -> Any:
     import numpy
 
-    return _extension_type(name) if name in _EXTENSION_STORAGE else numpy.dtype(name)
+    return _extension_type(name) if name in _EXTENSION_TYPES else numpy.dtype(name)
 
 
 def _aligned_array(shape: tuple[int, ...], name: str) -> Any:
@@ -212,7 +204,7 @@ def finish(library: str, array: Any) -> Any:
     if library == "jax":
         import jax
 
-        if array.dtype.name in _EXTENSION_STORAGE:  # DLPack of NumPy lacks the types of ml_dtypes
+        if array.dtype.name in _EXTENSION_TYPES:  # DLPack of NumPy lacks the types of ml_dtypes
             return jax.numpy.asarray(array)
         return jax.dlpack.from_dlpack(array)
     if library == "tensorflow":

@@ -78,12 +78,12 @@ def _bind(interface: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 
 
 def _make_function(operator: Any, described: tuple[Any, ...], values: dict[str, Any], arrays: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    interface, operation = operator._interface, operator._operation
+    interface = operator._interface
     for name, _, _, needs_initial, _ in interface.results:
         if needs_initial:
             raise ArgumentError(f"output '{name}' of '{interface.name}' is accumulated onto: make it a parameter to use it with jax")
-    shapes = operation.infer(list(described), values)
-    number = operation.register_xla(list(described), values, operator._options_text("cpu", arrays), operator._options_text("cuda", arrays))
+    shapes = operator._infer(list(described), values)
+    number = operator._register_xla(list(described), values, operator._options_text("cpu", arrays), operator._options_text("cuda", arrays))
     # Errors of sizes and mappings come now, with their places, and not from inside XLA.
     _tc.compile_xla(number, "cpu" if _platform(arrays) == "cpu" else "cuda", interface.text)
     structures = [

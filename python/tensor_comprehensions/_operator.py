@@ -79,7 +79,7 @@ class Hooks:
         if casted is None:
             return None
         others = {name: value for name, value in kwargs.items() if name not in operator._traced.parameter_names}
-        return operator._call(*casted, **others)
+        return operator(*casted, **others)
 
     @staticmethod
     def warn(message: str) -> None:
@@ -101,7 +101,7 @@ def _target_of(inputs: list[Any]) -> str:
     return "cpu"
 
 
-class Operator:
+class Operator(_tc.Operation):
     """A def of a program: call it with tensors.
 
     Arguments are given by position or by name; `const` and scalar parameters take Python numbers. `outputs=` names memory that the
@@ -121,9 +121,7 @@ class Operator:
             factory, fixed = (lambda *_, chosen=fixed: chosen), MappingOptions()
         # What factories see: of a def that was rewritten, the program that it came from.
         self._text = interface.text if text is None else text
-        self._hooks = Hooks(self, self._text, factory)
-        self._operation = _tc.Operation(self._session, interface, fixed._request("cpu"), self._hooks)
-        self._call = self._operation
+        super().__init__(self._session, interface, fixed._request("cpu"), Hooks(self, self._text, factory))
         self._traced: Any = None
         self._jax_functions: dict[tuple[Any, ...], Any] = {}
         self._batches: dict[tuple[bool, ...], tuple[Operator, tuple[bool, ...]] | None] = {}
@@ -135,11 +133,6 @@ class Operator:
             _torch.install()
             _torch.register(self)
         alive.add(self)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _tracing():
-            return self._trace(args, kwargs)
-        return self._call(*args, **kwargs)
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from . import _torch
@@ -169,7 +162,7 @@ class Operator:
 
     def compile(self, *args: Any, **kwargs: Any) -> Executor:
         """The executor that serves these arguments."""
-        return Executor(self._interface, self._operation, self._operation.compile(*args, **kwargs))
+        return Executor(self._interface, self._compile(*args, **kwargs))
 
     def output_metadata(self, *inputs: Any, **values: Any) -> list[tuple[str, tuple[int, ...]]]:
         """Types and shapes of the outputs for inputs given as tensors or as (type, shape); nothing is compiled."""
@@ -180,11 +173,21 @@ class Operator:
                 _arguments.keywords(self.name, (), self._interface.sizes, {name: value})
             elif isinstance(value, str) or not hasattr(value, "__float__"):
                 raise _arguments.refuse(value, f"argument '{name}' of '{self.name}'", "a number")
-        return self._operation.infer(described, values)
+        return self._infer(described, values)
 
     @property
     def name(self) -> str:
         return self._interface.name
+
+    # Nothing of an operator changes, so that copies of what holds it share it and its kernels. In another process it is made again.
+    def __copy__(self) -> Operator:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (self._interface.text, self.name, self._options, self._text)
 
     def __repr__(self) -> str:
         parameters = ", ".join(
@@ -192,6 +195,21 @@ class Operator:
             for name, kind, const, dims in self._interface.parameters
         )
         return f"<tensor comprehension {self.name}({parameters}) -> ({', '.join(entry[0] for entry in self._interface.results)})>"
+
+
+def _made_again(text: str, name: str, options: MappingOptions | OptionsFactory | None, whole: str) -> Operator:
+    interface = next(interface for interface in _tc.describe(text) if interface.name == name)
+    return Operator(interface, options, whole)
+
+
+def _call(self: Operator, *args: Any, **kwargs: Any) -> Any:
+    if _tracing():
+        return self._trace(args, kwargs)
+    return _tc.Operation.__call__(self, *args, **kwargs)
+
+
+# A call goes straight to the extension module. PyTorch's compiler, which traces Python code, traces this function in its place.
+_tc.show_call(Operator, _call)
 
 
 def _describe(tensor: Any, position: int) -> tuple[str, tuple[int, ...]]:

@@ -138,7 +138,7 @@ class CompilationCache:
         return self._program
 
     def _key(self, entry_point: str, inputs: tuple[Any, ...]) -> str:
-        return f"{entry_point} {entry(self._of_text(), entry_point)._operation.call_key(tuple(inputs), {})}"
+        return f"{entry_point} {entry(self._of_text(), entry_point)._call_key(tuple(inputs), {})}"
 
     def is_compiled(self, entry_point: str, inputs: tuple[Any, ...]) -> bool:
         """Whether `compile` was called for tensors like these."""

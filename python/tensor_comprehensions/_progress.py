@@ -75,7 +75,7 @@ class tuning:  # noqa: N801 - used like a function
         return self.show
 
     def show(self, now: dict[str, Any]) -> None:
-        self._bar.n = min(now["trials"], self._trials) if self._trials else min(now["seconds"], self._seconds or now["seconds"])
+        self._bar.n = min(now["candidates"], self._trials) if self._trials else min(now["seconds"], self._seconds or now["seconds"])
         self._bar.set_postfix_str(summary(now), refresh=False)
         self._bar.refresh()
 
@@ -89,7 +89,7 @@ def summary(now: dict[str, Any]) -> str:
     parts = [f"best {now['best_us']:.4g} us" if now["best_us"] else "nothing measured yet"]
     if now["default_us"]:
         parts.append(f"start {now['default_us']:.4g} us")
-    parts.append(f"{now['trials'] + now['resumed']} tried")
+    parts.append(f"{now['candidates'] + now['resumed']} tried")
     if now["failures"]:
         parts.append(", ".join(f"{count} {reason}" for reason, count in now["failures"].items()))
     return ", ".join(parts)

@@ -46,7 +46,6 @@ class Traced:
         interface = operator._interface
         # PyTorch keeps an operator for as long as the process lives, and with it what its functions refer to.
         self.operator = operator
-        self.operation = operator._operation
         self.name = interface.name
         self.parameters = interface.parameters
         self.parameter_names = tuple(entry[0] for entry in self.parameters)
@@ -93,7 +92,7 @@ class Traced:
 
     def _run(self, *flat: Any) -> Any:
         arguments, sizes = self._split(flat)
-        return self._pick_fresh(self.operation.call_plain(*arguments, **sizes))
+        return self._pick_fresh(self.operator._call_plain(*arguments, **sizes))
 
     def _fake(self, *flat: Any) -> Any:
         arguments, values = self._split(flat)
@@ -104,7 +103,7 @@ class Traced:
                 continue
             device = argument.device
             described.append((_type_name(argument.dtype), tuple(int(size) for size in argument.shape)))
-        shapes = self.operation.infer(described, values)
+        shapes = self.operator._infer(described, values)
         return self._pick_fresh([torch.empty(shape, dtype=_DTYPES[kind], device=device) for kind, shape in shapes])
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _arguments, _tc
-from ._errors import ArgumentError, OptionWarning
+from ._errors import ArgumentError, CacheWarning, OptionWarning
 from ._executor import Executor
 from ._operator import Operator, OptionsFactory
 from ._options import MappingOptions
@@ -152,18 +152,23 @@ class TunedOptions(MappingOptions):
     """Options that a search found, and what it saw."""
 
     def __init__(self, found: dict[str, Any]):
-        super().__init__(found["options"])
+        super().__init__(json.dumps(found["options"]))
         #: microseconds with these options, and with those that the search began with (0: not measured)
         self.best_us: float = found["best_us"]
-        self.default_us: float = found["default_us"]
+        self.default_us: float = found["default_us"] or 0.0
         #: how results were checked before times counted
         self.verification: str = found["verification"]
-        self.is_interrupted: bool = found["is_interrupted"]
-        self.is_exhausted: bool = found["is_exhausted"]
+        self.is_interrupted: bool = found["interrupted"]
+        self.is_exhausted: bool = found["exhausted"]
+        #: what was asked for and could not be had
+        self.note: str = found["note"]
         self.seconds: float = found["seconds"]
         #: candidates that did not count, by reason
         self.failures: dict[str, int] = found["failures"]
-        self.trials: list[Trial] = [Trial(MappingOptions(options), *rest) for options, *rest in found["tried"]]
+        kept = ("outcome", "detail", "median_us", "resumed")
+        self.trials: list[Trial] = [
+            Trial(MappingOptions(json.dumps(trial["options"])), **{name: trial[name] for name in kept}) for trial in found["trials"]
+        ]
 
 
 def _worker() -> dict[str, Any]:
@@ -184,7 +189,12 @@ def tune(operator: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any
     settings = {**config._settings(), **_worker(), "options": _starting(starting_options, target)}
     settings["seeds"] = [options._request(target) for options in config._set.get("seeds", [])]
     with tuning(operator.name, settings["seconds"], settings["trials"]) as show:
-        found = TunedOptions(operator._operation.tune(arguments, keywords, settings, show))
+        report = json.loads(operator._tune(arguments, keywords, settings, None if show is None else lambda now: show(json.loads(now))))
+    found = TunedOptions(report)
+    if found.note:
+        warnings.warn(f"the search for '{operator.name}': {found.note}", stacklevel=4)
+    if not report["recorded"]:
+        warnings.warn(f"records of the search for '{operator.name}' could not be written: the next one begins anew", CacheWarning, stacklevel=4)
     if found.is_interrupted:
         warnings.warn(f"the search for '{operator.name}' was interrupted: these are the best options so far", stacklevel=4)
     return found
@@ -223,7 +233,7 @@ def tuned_options(tc: str, entry_point: str, *inputs: Any, **keywords: Any) -> M
     """The options that records of earlier searches give a call, without a search: those of the very sizes, else of the nearest ones, else
     the default. The attribute `note` says which."""
     operator = entry(Program(tc), entry_point)
-    options, source, note, expected_loss = operator._operation.tuned(inputs, keywords)
+    options, source, note, expected_loss = operator._tuned(inputs, keywords)
     made = MappingOptions(options)
     made.source, made.note, made.expected_loss = source, note, expected_loss  # type: ignore[attr-defined]
     return made
@@ -332,5 +342,5 @@ def _key(tc: str, operator: Operator, inputs: tuple[Any, ...], keywords: dict[st
     """A call as a file names it. Layout of the text does not matter."""
     identity = hashlib.sha256(" ".join(tc.split()).encode()).hexdigest()[:16]
     # As JSON gives it back.
-    key: dict[str, Any] = json.loads(json.dumps({"program": identity, "def": operator.name, **operator._operation.call_key(inputs, keywords)}))
+    key: dict[str, Any] = json.loads(json.dumps({"program": identity, "def": operator.name, **operator._call_key(inputs, keywords)}))
     return key

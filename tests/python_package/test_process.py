@@ -71,12 +71,17 @@ assert (torch.compile(lambda a: matmul(a, a) + 1, fullgraph=True, backend="eager
     assert done.returncode == 0, done.stderr
 
 
-def test_versions_of_torch_without_exchange_functions():
+@pytest.mark.parametrize("exchange, direct", [(True, False), (False, True), (False, False)])
+def test_versions_of_torch_without_some_functions(exchange, direct):
+    """Without those of DLPack's exchange, or those that make tensors."""
     code = f"""
 import torch
-torch.Tensor.__dlpack_c_exchange_api__ = None
+if not {exchange}:
+    torch.Tensor.__dlpack_c_exchange_api__ = None
 import tensor_comprehensions as tc
 from tensor_comprehensions import _frameworks
+if not {direct}:
+    _frameworks.direct.discard("torch")
 made = []
 allocate = _frameworks.allocate
 _frameworks.allocate = lambda *arguments: made.append(arguments) or allocate(*arguments)
@@ -90,7 +95,7 @@ torch.testing.assert_close(torch.compile(lambda a, b: matmul(a, b) + 1, fullgrap
 out = torch.zeros(5, 3)
 assert matmul(a, b, outputs=out) is out
 torch.testing.assert_close(out, a @ b)
-assert made and all(arguments[0] == "torch" for arguments in made)
+assert bool(made) == (not {exchange} and not {direct}) and all(arguments[0] == "torch" for arguments in made)
 """
     done = run(code)
     assert done.returncode == 0, done.stderr
