@@ -53,3 +53,30 @@ int main(void) {{
     np.testing.assert_allclose(y, e / e.sum(1, keepdims=True), rtol=2e-6)
     needed = subprocess.run(["ldd", "./main"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "isl" not in needed and "LLVM" not in needed and "gomp" not in needed
+
+
+# Each def is named like what C, its library or <stdint.h> has, and so are its tensors; two of them become one name in C.
+NAMES = ["int", "main", "typeof", "linux", "int64_t", "memcpy", "exp", "expf", "printf", "time", "y0", "co_await", "UINT8_MAX", "plain"]
+
+
+def test_names_that_mean_something_in_c(tensorc, tmp_path):
+    (tmp_path / "names.tc").write_text("".join(
+        f"def {name}(float(N) int32_t, float(N) int, float(N) int_, int32(N) INT8_MAX) -> (restrict) {{ restrict(i) = exp(int32_t(i)) + 2 * int(i) + 4 * int_(i) + INT8_MAX(i) }}\n"
+        for name in NAMES))
+    calls, objects = [], []
+    for k, name in enumerate(NAMES):
+        for stage, file in (("object", f"{k}.o"), ("header", f"{k}.h")):
+            done = tensorc("compile", "names.tc", "-f", name, "-D", "N=3", "--emit", stage, "-o", file)
+            assert done.returncode == 0, done.stderr.decode()
+        function = (tmp_path / f"{k}.h").read_text().split("\nvoid ")[1].split("(")[0]
+        assert function == ("plain" if name == "plain" else name + "_")
+        calls.append(f"  {function}(x, a, b, c, y);\n  if (y[2] != 1 + 2 * a[2] + 4 * b[2] + 300) return {k + 1};")
+        objects.append(f"{k}.o")
+    (tmp_path / "main.c").write_text(
+        "#include <math.h>\n#include <stdio.h>\n#include <string.h>\n#include <time.h>\n"
+        + "".join(f'#include "{k}.h"\n' for k in range(len(NAMES)))
+        + "int main(void) {\n  float x[3] = {0}, a[3] = {1, 2, 3}, b[3] = {10, 20, 30}, y[3];\n  int32_t c[3] = {100, 200, 300};\n"
+        + "\n".join(calls) + "\n  return expf(0.0f) == 1.0f && time(NULL) > 0 ? printf(\"%s\", \"\") : 99;\n}\n")
+    subprocess.run([shutil.which("cc"), "-Wall", "-Wextra", "-Werror", "main.c", *objects, "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./main"], cwd=tmp_path).returncode == 0
+    subprocess.run([shutil.which("c++"), "-fsyntax-only", "-x", "c++", "main.c"], cwd=tmp_path, check=True)

@@ -1,42 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
-#include <iterator>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "tc/codegen/llvm/c_names.h"
 #include "tc/codegen/llvm/entry.h"
 #include "tc/support/check.h"
 #include "tc/support/tensor_meta.h"
 
 namespace tc::codegen::native {
 namespace {
-
-/// A C and C++ identifier that is no keyword.
-std::string c_identifier(const std::string& name) {
-  static constexpr const char* kWords[] = {
-      "alignas",   "alignof",   "and",      "asm",       "auto",      "bool",     "break",
-      "case",      "catch",     "char",     "class",     "concept",   "const",    "consteval",
-      "constexpr", "constinit", "continue", "decltype",  "default",   "delete",   "do",
-      "double",    "else",      "enum",     "explicit",  "export",    "extern",   "false",
-      "float",     "for",       "friend",   "goto",      "if",        "inline",   "int",
-      "long",      "main",      "mutable",  "namespace", "new",       "noexcept", "not",
-      "nullptr",   "operator",  "or",       "private",   "protected", "public",   "register",
-      "requires",  "restrict",  "return",   "short",     "signed",    "sizeof",   "static",
-      "struct",    "switch",    "template", "this",      "throw",     "true",     "try",
-      "typedef",   "typename",  "union",    "unsigned",  "using",     "virtual",  "void",
-      "volatile",  "while",     "xor",
-  };
-  std::string result;
-  for (const char c : name)
-    result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result.front())))
-    result = "_" + result;
-  const bool reserved = std::any_of(std::begin(kWords), std::end(kWords),
-                                    [&](const char* word) { return result == word; });
-  return reserved ? result + "_" : result;
-}
 
 const char* c_type(DType type) {
   switch (type) {
@@ -88,7 +63,7 @@ void describe(const kernel::Plan& plan, int argument, EntryParameter& parameter)
 }  // namespace
 
 std::string entry_name(const kernel::Plan& plan) {
-  return c_identifier(plan.name);
+  return c_function(plan.name);
 }
 
 std::vector<EntryParameter> entry_parameters(const kernel::Plan& plan) {
@@ -103,6 +78,7 @@ std::vector<EntryParameter> entry_parameters(const kernel::Plan& plan) {
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
   std::vector<EntryParameter> parameters;
   std::set<std::string> names;
+  std::map<std::string, std::size_t> position_of;  // of a tensor's own name among the parameters
   EntryParameter scratch{"scratch", DType::UInt8, {plan.scratch_bytes}, {1}, false, true, {}};
   for (const int i : order) {
     const auto& argument = plan.arguments[static_cast<std::size_t>(i)];
@@ -110,16 +86,19 @@ std::vector<EntryParameter> entry_parameters(const kernel::Plan& plan) {
       scratch.arguments.push_back(i);
       continue;
     }
-    const std::string name = c_identifier(argument.name);
-    const auto same = std::find_if(parameters.begin(), parameters.end(),
-                                   [&](const EntryParameter& p) { return p.name == name; });
-    if (same != parameters.end()) {
+    const auto known = position_of.find(argument.name);
+    if (known != position_of.end()) {
       // Updated in place: one pointer for the parameter and the result.
-      same->is_const = same->is_const && argument.kind == Kind::Input;
-      same->arguments.push_back(i);
+      EntryParameter& same = parameters[known->second];
+      same.is_const = same.is_const && argument.kind == Kind::Input;
+      same.arguments.push_back(i);
       continue;
     }
-    names.insert(name);
+    // Two names may become one in C: 'int' and 'int_'.
+    std::string name = c_identifier(argument.name);
+    while (!names.insert(name).second)
+      name += "_";
+    position_of.emplace(argument.name, parameters.size());
     EntryParameter parameter{name, DType::UInt8, {}, {}, argument.kind == Kind::Input, false, {i}};
     describe(plan, i, parameter);
     parameters.push_back(std::move(parameter));

@@ -34,7 +34,7 @@ struct EntryParameter {
   std::vector<int> arguments;  ///< positions in Plan::arguments that it serves
 };
 std::vector<EntryParameter> entry_parameters(const kernel::Plan& plan);
-/// The plan's name, made a C identifier that is no keyword and not `main`.
+/// The plan's name as c_function() makes it.
 std::string entry_name(const kernel::Plan& plan);
 
 }  // namespace tc::codegen::native
