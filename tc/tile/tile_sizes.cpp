@@ -25,6 +25,8 @@ constexpr std::int64_t kBlockPoints = 2048;
 constexpr std::int64_t kBlockReduced = 4096;  ///< where the heaviest statement is a reduction
 constexpr std::int64_t kProductTile = 128 * 128;
 constexpr std::int64_t kReuse = 8;
+/// Rows or columns below which a GPU does not stage a product: larger tiles bring it nothing.
+constexpr std::int64_t kFewestStaged = 16;
 constexpr std::int64_t kBlocksPerCore = 2;
 
 using Sizes = std::vector<std::int64_t>;
@@ -110,13 +112,14 @@ public:
       const std::vector<std::size_t> row_members(product->rows.rbegin(), product->rows.rend());
       const std::vector<std::size_t> column_members(product->columns.rbegin(),
                                                     product->columns.rend());
+      const std::int64_t most = is_staged(*product) ? kProductTile : kBlockPoints;
       bool grew = true;
       while (grew) {
         const Sizes before = sizes;
         const bool rows_first = rows() < columns();
         grew = grow_one(rows_first ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
                grow_one(rows_first ? column_members : row_members, blocks / kBlocksPerCore, sizes);
-        if (rows() * columns() > kProductTile) {
+        if (rows() * columns() > most) {
           sizes = before;
           break;
         }
@@ -539,6 +542,17 @@ private:
     };
     return Product{members(found->rows), members(found->columns), inner(found->rows),
                    inner(found->columns)};
+  }
+
+  /// Whether a product has the rows and columns for panels.
+  bool is_staged(const Product& product) const {
+    const auto all = [&](const std::vector<std::size_t>& members, std::int64_t inner) {
+      for (const auto m : members)
+        inner = std::min(inner * extent_[m], std::int64_t{1} << 40);
+      return inner;
+    };
+    return all(product.rows, product.inner_rows) >= kFewestStaged &&
+           all(product.columns, product.inner_columns) >= kFewestStaged;
   }
 
   /// Rows of one register tile, as many as accumulators of two vectors fit beside operands.

@@ -681,6 +681,15 @@ std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& ou
   return volume(plain, roles->rows) * volume(plain, roles->columns);
 }
 
+std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
+                                              const MappingOptions& options) {
+  const tile::Op plain = without_unit_bounds(op, outer);
+  const OpInfo info = analyse(plain, outer);
+  const auto roles = find_roles(plain, info);
+  if (!roles || staged_roles(plain, info, options)) return std::nullopt;
+  return volume(plain, roles->rows) * volume(plain, roles->columns) * volume(plain, roles->batch);
+}
+
 std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, const Ranges& outer,
                                                          std::int64_t threads, std::int64_t room,
                                                          const MappingOptions& options,

@@ -37,6 +37,10 @@ inline constexpr std::int64_t kAccumulators = 64;
 std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
                                             const MappingOptions& options);
 
+/// Elements of a product that is not worth staging; nullopt: it is, or it is none.
+std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
+                                              const MappingOptions& options);
+
 /// The operation in staged form; nullopt: it is no product of two factors, staging does not pay, or
 /// panels of one point do not fit in `room` bytes of shared memory. The copies have no layout yet,
 /// all other operations do.

@@ -27,6 +27,10 @@ using kernel::ExprPtr;
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kModelThreads = 256;
 constexpr std::int64_t kProductThreads = 128;  ///< of a product, at least
+/// Elements of a product without panels that a thread should have: neighbours share what they read.
+constexpr std::int64_t kElementsPerThread = 16;
+/// Such elements from which on a block has enough of them for a warp.
+constexpr std::int64_t kManyElements = 512;
 /// Points that a thread should have before there are more threads.
 constexpr std::int64_t kPointsPerThread = 4;
 
@@ -66,6 +70,10 @@ std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& option
     if (const auto elements = staged_elements(*heaviest.op, heaviest.ranges, options))
       return std::clamp(whole_warps(ceil_div(*elements, kAccumulators)), kProductThreads,
                         kModelThreads);
+  if (heaviest.op)
+    if (const auto elements = unstaged_elements(*heaviest.op, heaviest.ranges, options);
+        elements && *elements >= kManyElements)
+      return std::clamp(whole_warps(ceil_div(*elements, kElementsPerThread)), kWarp, kModelThreads);
   return std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp, kModelThreads);
 }
 
