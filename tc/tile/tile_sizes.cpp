@@ -117,8 +117,9 @@ public:
       while (grew) {
         const Sizes before = sizes;
         const bool rows_first = rows() < columns();
-        grew = grow_one(rows_first ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
-               grow_one(rows_first ? column_members : row_members, blocks / kBlocksPerCore, sizes);
+        grew =
+            grow_one(rows_first ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
+            grow_one(rows_first ? column_members : row_members, blocks / kBlocksPerCore, sizes);
         if (rows() * columns() > most) {
           sizes = before;
           break;

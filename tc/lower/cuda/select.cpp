@@ -26,6 +26,8 @@ using kernel::ExprPtr;
 
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kModelThreads = 256;
+/// The same of a block that has a core for itself: nothing else hides how long its reads take.
+constexpr std::int64_t kLoneThreads = 1024;
 constexpr std::int64_t kProductThreads = 128;  ///< of a product, at least
 /// Elements of a product without panels that a thread should have: neighbours share what they read.
 constexpr std::int64_t kElementsPerThread = 16;
@@ -61,7 +63,8 @@ void find_heaviest(const std::vector<tile::Node>& nodes, const Ranges& ranges, H
 
 /// Enough threads for the points of the heaviest operation. A product wants few threads with many
 /// accumulators each, which share what they read from shared memory.
-std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& options) {
+std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& options,
+                        const Target& target) {
   if (options.threads > 0) return options.threads;
   Heaviest heaviest;
   find_heaviest(kernel.body, grid_ranges(kernel), heaviest);
@@ -74,7 +77,9 @@ std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& option
     if (const auto elements = unstaged_elements(*heaviest.op, heaviest.ranges, options);
         elements && *elements >= kManyElements)
       return std::clamp(whole_warps(ceil_div(*elements, kElementsPerThread)), kWarp, kModelThreads);
-  return std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp, kModelThreads);
+  const std::int64_t most = tasks_of(kernel) <= target.cores ? kLoneThreads : kModelThreads;
+  return std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp,
+                    std::min<std::int64_t>(most, target.max_threads));
 }
 
 /// Tile-local buffers become shared ones.
@@ -195,7 +200,7 @@ Result<tile::Program, Rejection> select(const tile::Program& program, const Mapp
   for (auto& kernel : result.kernels) {
     if (kernel.thread) continue;
     Names names = names_after(kernel);
-    const std::int64_t threads = block_size(kernel, options);
+    const std::int64_t threads = block_size(kernel, options, target);
     if (threads > target.max_threads)
       return Rejection{RejectionKind::TooManyThreads,
                        fmt::format("a block of {} threads, {} allows {}", threads, target.arch,

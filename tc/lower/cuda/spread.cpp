@@ -36,14 +36,6 @@ BlockSizes block_sizes(const MappingOptions& options, const Target& target) {
   return sizes;
 }
 
-std::int64_t tasks_of(const tile::Kernel& kernel) {
-  std::int64_t tasks = 1;
-  for (const auto& loop : kernel.grid)
-    tasks = std::min(tasks * std::max<std::int64_t>(ceil_div(loop.end - loop.begin, loop.step), 0),
-                     kMost);
-  return tasks;
-}
-
 std::int64_t points_of(const tile::Op& op) {
   std::int64_t points = 1;
   for (const auto& dim : op.dims)
@@ -342,6 +334,14 @@ private:
 };
 
 }  // namespace
+
+std::int64_t tasks_of(const tile::Kernel& kernel) {
+  std::int64_t tasks = 1;
+  for (const auto& loop : kernel.grid)
+    tasks = std::min(tasks * std::max<std::int64_t>(ceil_div(loop.end - loop.begin, loop.step), 0),
+                     kMost);
+  return tasks;
+}
 
 tile::Program spread_meeting_updates(const tile::Program& program, const MappingOptions& options,
                                      const Target& target) {

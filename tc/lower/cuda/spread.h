@@ -16,4 +16,7 @@ namespace tc::lower::cuda {
 tile::Program spread_meeting_updates(const tile::Program& program, const MappingOptions& options,
                                      const Target& target);
 
+/// Blocks that run the kernel.
+std::int64_t tasks_of(const tile::Kernel& kernel);
+
 }  // namespace tc::lower::cuda
