@@ -18,7 +18,6 @@ using kernel::ExprPtr;
 
 namespace {
 
-constexpr std::int64_t kFewElements = 16;  ///< rows or columns below which staging does not pay
 constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
 constexpr std::int64_t kDeepestPanel = 64;
 constexpr std::int64_t kFlattestPanel = 4;  ///< without room for these there are none
@@ -659,36 +658,7 @@ private:
   std::vector<kernel::BufferPtr> panels_;  ///< per factor; null: it is read where it lies
 };
 
-/// The roles of a product whose staging pays.
-std::optional<Roles> staged_roles(const tile::Op& plain, const OpInfo& info,
-                                  const MappingOptions& options) {
-  if (!options.stage) return std::nullopt;
-  auto roles = find_roles(plain, info);
-  if (!roles || volume(plain, roles->rows) < kFewElements ||
-      volume(plain, roles->columns) < kFewElements ||
-      volume(plain, roles->reductions) < kFewElements)
-    return std::nullopt;
-  return roles;
-}
-
 }  // namespace
-
-std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
-                                            const MappingOptions& options) {
-  const tile::Op plain = without_unit_bounds(op, outer);
-  const auto roles = staged_roles(plain, analyse(plain, outer), options);
-  if (!roles || roles->reductions.size() > 1) return std::nullopt;
-  return volume(plain, roles->rows) * volume(plain, roles->columns);
-}
-
-std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
-                                              const MappingOptions& options) {
-  const tile::Op plain = without_unit_bounds(op, outer);
-  const OpInfo info = analyse(plain, outer);
-  const auto roles = find_roles(plain, info);
-  if (!roles || staged_roles(plain, info, options)) return std::nullopt;
-  return volume(plain, roles->rows) * volume(plain, roles->columns) * volume(plain, roles->batch);
-}
 
 std::optional<std::vector<tile::Node>> stage_contraction(const tile::Op& op, const Ranges& outer,
                                                          std::int64_t threads, std::int64_t room,

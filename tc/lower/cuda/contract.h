@@ -31,16 +31,6 @@ namespace tc::lower::cuda {
 /// Accumulators that one thread of a staged contraction may have.
 inline constexpr std::int64_t kAccumulators = 64;
 
-/// Rows times columns of a product over one reduction dim that is worth staging; nullopt: it is
-/// none. Over several dims (windows) the panels are not fetched ahead, and it takes more threads to
-/// hide how long their copies take.
-std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
-                                            const MappingOptions& options);
-
-/// Elements of a product that is not worth staging; nullopt: it is, or it is none.
-std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
-                                              const MappingOptions& options);
-
 /// The operation in staged form; nullopt: it is no product of two factors, staging does not pay, or
 /// panels of one point do not fit in `room` bytes of shared memory. The copies have no layout yet,
 /// all other operations do.

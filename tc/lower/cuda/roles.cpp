@@ -14,6 +14,9 @@ using kernel::ExprPtr;
 
 namespace {
 
+/// Rows, columns or reduction points below which staging does not pay.
+constexpr std::int64_t kFewElements = 16;
+
 const kernel::Binary* as_product(const ExprPtr& expr) {
   const auto* binary = std::get_if<kernel::Binary>(&expr->node);
   return binary && binary->op == BinaryOp::Mul ? binary : nullptr;
@@ -133,6 +136,34 @@ std::optional<Roles> find_roles(const tile::Op& op, const OpInfo& info) {
   if (!bounds_are_constant(op) || bits(op.targets[0].buffer->type) < 8) return std::nullopt;
   if (!op.from_identity && rounds_partial_results(op)) return std::nullopt;
   return RoleSearch(op, info).run();
+}
+
+std::optional<Roles> staged_roles(const tile::Op& plain, const OpInfo& info,
+                                  const MappingOptions& options) {
+  if (!options.stage) return std::nullopt;
+  auto roles = find_roles(plain, info);
+  if (!roles || volume(plain, roles->rows) < kFewElements ||
+      volume(plain, roles->columns) < kFewElements ||
+      volume(plain, roles->reductions) < kFewElements)
+    return std::nullopt;
+  return roles;
+}
+
+std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
+                                            const MappingOptions& options) {
+  const tile::Op plain = without_unit_bounds(op, outer);
+  const auto roles = staged_roles(plain, analyse(plain, outer), options);
+  if (!roles || roles->reductions.size() > 1) return std::nullopt;
+  return volume(plain, roles->rows) * volume(plain, roles->columns);
+}
+
+std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
+                                              const MappingOptions& options) {
+  const tile::Op plain = without_unit_bounds(op, outer);
+  const OpInfo info = analyse(plain, outer);
+  const auto roles = find_roles(plain, info);
+  if (!roles || staged_roles(plain, info, options)) return std::nullopt;
+  return volume(plain, roles->rows) * volume(plain, roles->columns) * volume(plain, roles->batch);
 }
 
 tile::Op without_unit_bounds(const tile::Op& op, const Ranges& outer) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tc/lower/op/op_info.h"
+#include "tc/support/options.h"
 
 namespace tc::lower::cuda {
 
@@ -30,6 +31,20 @@ struct Roles {
 /// nullopt: the operation is no sum of products with rows and columns whose elements threads may
 /// share.
 std::optional<Roles> find_roles(const tile::Op& op, const OpInfo& info);
+
+/// The roles of a product whose staging pays; nullopt: it is none.
+std::optional<Roles> staged_roles(const tile::Op& plain, const OpInfo& info,
+                                  const MappingOptions& options);
+
+/// Rows times columns of a product over one reduction dim that is worth staging; nullopt: it is
+/// none. Over several dims (windows) the panels are not fetched ahead, and it takes more threads to
+/// hide how long their copies take.
+std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
+                                            const MappingOptions& options);
+
+/// Elements of a product that is not worth staging; nullopt: it is, or it is none.
+std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
+                                              const MappingOptions& options);
 
 /// Largest number of values of a dim, at least 1; their product over several.
 std::int64_t extent(const tile::Op& op, int dim);

@@ -10,6 +10,7 @@
 #include "tc/lower/cuda/distribute.h"
 #include "tc/lower/cuda/lower.h"
 #include "tc/lower/cuda/shared_bytes.h"
+#include "tc/lower/cuda/roles.h"
 #include "tc/lower/cuda/spread.h"
 #include "tc/lower/cuda/staging.h"
 #include "tc/lower/op/op_info.h"
