@@ -18,7 +18,7 @@ using kernel::ExprPtr;
 
 namespace {
 
-constexpr std::int64_t kPanelDepth = 16;   ///< reduction points of a panel
+constexpr std::int64_t kPanelDepth = 16;  ///< reduction points of a panel
 constexpr std::int64_t kDeepestPanel = 64;
 constexpr std::int64_t kFlattestPanel = 4;  ///< without room for these there are none
 constexpr std::int64_t kCopied = 12;        ///< elements a thread of both panels, at least
