@@ -120,6 +120,13 @@ void check_from(const CompileFlags& flags) {
                           given, flags.from));
 }
 
+/// With --from schedule=TEXT the stage to print comes after that text, which is not ignored.
+void check_from_schedule(const CompileFlags& flags, Stage stage) {
+  if (flags.from.empty()) throw CommandError(kUsage, "--from schedule= names no file");
+  if (stage >= Stage::Fusion) return;
+  throw CommandError(kUsage, fmt::format("stage '{}' comes before the given one", flags.emit));
+}
+
 /// A text of a stage that does not parse. A program in its place is told apart.
 CommandError stage_error(const CompileFlags& flags, const std::string& text,
                          const kernel::ParseError& error) {
@@ -193,6 +200,10 @@ std::string from_program(const CompileFlags& flags, const CompileContext& contex
     if (made == stage) found = print();
   };
   const std::string schedule = flags.from.empty() ? std::string() : read_file(flags.from);
+  if (!flags.from.empty() && schedule.empty())
+    throw CommandError(kUserError, fmt::format("'{}' is empty; --from schedule takes the text that "
+                                               "--emit schedule prints",
+                                               flags.from));
   Result<tile::Program, Failure> program =
       compiler::make_tile_program(*front, call.options, call.target, observe, schedule);
   if (!program) throw_failure(program.error(), call.source);
@@ -221,7 +232,10 @@ int compile_command(const CompileFlags& flags, const Environment& environment) {
     text = from_tile(flags, context, *stage);
   } else if (flags.from.empty() || flags.from.rfind("schedule=", 0) == 0) {
     CompileFlags resolved = flags;
-    if (!flags.from.empty()) resolved.from = flags.from.substr(std::string("schedule=").size());
+    if (!flags.from.empty()) {
+      resolved.from = flags.from.substr(std::string("schedule=").size());
+      check_from_schedule(resolved, *stage);
+    }
     const bool tuned = flags.call.options == "tuned";
     text = from_program(resolved, context, tuned ? make_context(environment) : context, *stage);
   } else {

@@ -5,9 +5,14 @@
 #include <isl/space.h>
 #include <isl/val.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "tc/poly/group.h"
 #include "tc/poly/instances.h"
@@ -287,10 +292,64 @@ private:
   std::map<std::string, int> position_;
 };
 
+/// Keys of isl's schedule trees whose values are texts.
+bool has_text(std::string_view key) {
+  static constexpr std::string_view kKeys[] = {"context",   "contraction", "domain", "expansion",
+                                               "extension", "filter",      "guard",  "mark",
+                                               "options",   "schedule"};
+  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
+/// isl takes whatever follows such a key for a text, also where it is a number or nothing, and
+/// reads memory that is none: what is neither quoted nor a word is found before. Empty: nothing is
+/// wrong.
+std::string missing_text(std::string_view yaml) {
+  std::string_view key;      // the last word or quoted text
+  std::string_view pending;  // a key that waits for its text
+  int line = 1;
+  for (std::size_t at = 0; at < yaml.size();) {
+    const char c = yaml[at];
+    const std::size_t begin = at;
+    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      line += c == '\n' ? 1 : 0;
+      ++at;
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(yaml.find('\n', at), yaml.size());
+      continue;
+    }
+    const bool quoted = c == '"' || c == '\'';
+    const bool word = std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (!pending.empty() && !quoted && !word) break;
+    pending = {};
+    if (quoted) {
+      at = yaml.find_first_of("\"'\n", begin + 1);
+      if (at == std::string_view::npos || yaml[at] == '\n')
+        return fmt::format("line {}: a text without its closing quote", line);
+      key = yaml.substr(begin + 1, at - begin - 1);
+      ++at;
+    } else if (word) {
+      while (at < yaml.size() &&
+             (std::isalnum(static_cast<unsigned char>(yaml[at])) != 0 || yaml[at] == '_'))
+        ++at;
+      key = yaml.substr(begin, at - begin);
+    } else {
+      if (c == ':' && has_text(key)) pending = key;
+      key = {};
+      ++at;
+    }
+  }
+  if (pending.empty()) return {};
+  return fmt::format("line {}: '{}' needs a text in quotes", line, pending);
+}
+
 }  // namespace
 
 Result<Schedule, std::string> parse_schedule(const Scop& scop, const std::string& yaml,
                                              const sets::IslContext& context) {
+  if (const std::string problem = missing_text(yaml); !problem.empty())
+    return "not a schedule tree: " + problem;
   try {
     return Reader(scop, context).read(isl::schedule(context.get(), yaml));
   } catch (const TreeError& error) {

@@ -90,3 +90,20 @@ def test_seeds(call, seed):
     done = call("run", "f.tc", "-D", "N=5", "--seed", seed)
     assert done.returncode == 2 and b"--seed: an integer from 0 below 2^64" in done.stderr, done
     assert call("run", "f.tc", "-D", "N=5", "--seed", 2**64 - 1).returncode == 0
+
+
+def test_from_schedule(call, tmp_path):
+    sizes = ["-D", "N=5"]
+    assert call("compile", "f.tc", *sizes, "--emit", "schedule", "-o", "text").returncode == 0
+    resumed = call("compile", "f.tc", *sizes, "--from", "schedule=text", "--emit", "asm")
+    assert resumed.returncode == 0 and resumed.stdout == call("compile", "f.tc", *sizes, "--emit", "asm").stdout
+    # isl reads memory that is none where a number stands for a text.
+    good = (tmp_path / "text").read_text()
+    for text, message in {"": b"'text' is empty", good.replace('domain: "', 'domain: 7 "'): b"line 1: 'domain' needs a text in quotes",
+                          good[: len(good) // 2]: b"not a schedule tree"}.items():
+        (tmp_path / "text").write_text(text)
+        done = call("compile", "f.tc", *sizes, "--from", "schedule=text", "--emit", "asm")
+        assert done.returncode == 1 and message in done.stderr, done
+    for flags, message in ((["schedule=", "--emit", "asm"], b"names no file"), (["schedule=text", "--emit", "typed"], b"comes before")):
+        done = call("compile", "f.tc", *sizes, "--from", *flags)
+        assert done.returncode == 2 and message in done.stderr, done

@@ -222,6 +222,12 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadEdits,
     ::testing::Values(
         BadEdit{"not_yaml", "domain:", "domain", "not a schedule tree"},
+        BadEdit{"number_for_a_text", "domain: ", "domain: 5 ", "line 1: 'domain' needs a text"},
+        BadEdit{"list_for_a_text", "mark: \"kernel\"", "mark: [ \"kernel\" ]",
+                "line 3: 'mark' needs a text"},
+        BadEdit{"quoted_key", "domain: ", "\"domain\": 9999999999999999999999 ",
+                "line 1: 'domain' needs a text"},
+        BadEdit{"open_text", "mark: \"kernel\"", "mark: \"kernel", "line 3: a text without"},
         BadEdit{"domain", "0 <= d <= 49", "0 <= d <= 48", "the domain of statement S1 differs"},
         BadEdit{"unknown_statement", "- filter: \"{ S1[n, d] }\"", "- filter: \"{ S9[n, d] }\"",
                 "no statement 'S9'"},
