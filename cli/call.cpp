@@ -129,6 +129,18 @@ std::optional<compiler::HostTensor> scalar(const std::string& name, DType type,
   return compiler::from_value(value);
 }
 
+/// Whether some statement accumulates onto an output. Which elements earlier ones have written is
+/// known with sizes only.
+bool may_need_initial(const lang::TypedDef& def, const lang::Tensor& tensor) {
+  const std::vector<lang::StatementInContext> statements = lang::statements(def);
+  return tensor.is_output &&
+         std::any_of(statements.begin(), statements.end(), [&](const auto& context) {
+           const lang::Statement& statement = *context.statement;
+           return &def.tensors[static_cast<std::size_t>(statement.tensor)] == &tensor &&
+                  statement.op && !statement.init;
+         });
+}
+
 std::map<std::string, compiler::HostTensor> read_inputs(const lang::TypedDef& def,
                                                         const std::vector<std::string>& inputs) {
   std::map<std::string, compiler::HostTensor> given;
@@ -138,7 +150,7 @@ std::map<std::string, compiler::HostTensor> read_inputs(const lang::TypedDef& de
     auto tensor =
         std::find_if(def.tensors.begin(), def.tensors.end(), [&](const lang::Tensor& candidate) {
           return candidate.name == wanted &&
-                 (candidate.is_param || (candidate.is_output && candidate.needs_initial));
+                 (candidate.is_param || may_need_initial(def, candidate));
         });
     if (tensor == def.tensors.end())
       throw CommandError(kUserError, fmt::format("--input {}: '{}' has no parameter of that name",

@@ -214,6 +214,17 @@ void save_outputs(const std::vector<std::string>& requests, const compiler::Fron
   }
 }
 
+/// Contents that were given for an output of which the def sets every element first.
+void check_initial(const Call& call, const lang::TypedDef& def) {
+  for (lang::TensorId id : def.outputs) {
+    const lang::Tensor& tensor = def.tensors[static_cast<std::size_t>(id)];
+    if (!tensor.is_param && !tensor.needs_initial && call.given.count(tensor.name) != 0)
+      throw CommandError(kUserError, fmt::format("--input {}: '{}' sets every element of '{}' "
+                                                 "before it accumulates onto it",
+                                                 tensor.name, def.name, tensor.name));
+  }
+}
+
 /// Names of --output are checked before anything runs.
 void check_output_names(const std::vector<std::string>& requests, const lang::TypedDef& def) {
   for (const std::string& request : requests) {
@@ -339,6 +350,7 @@ int run_command(const RunFlags& flags, const Environment& environment) {
   const Result<compiler::FrontEnd, Failure> front = compiler::front_end(
       call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error(), call.source);
+  check_initial(call, front->specialised);
   check_output_names(flags.outputs, front->specialised);
   if (flags.verify) check_points(call, *front);
   const Result<Executor, Failure> executor =

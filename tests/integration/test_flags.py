@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flags that surprise: options are echoed as they were written, --from says what FILE is."""
 
+import numpy as np
 import pytest
 
 PROGRAM = "def f(float(N) x) -> (y) { y(i) = x(i) + 1 }\n"
@@ -107,3 +108,16 @@ def test_from_schedule(call, tmp_path):
     for flags, message in ((["schedule=", "--emit", "asm"], b"names no file"), (["schedule=text", "--emit", "typed"], b"comes before")):
         done = call("compile", "f.tc", *sizes, "--from", *flags)
         assert done.returncode == 2 and message in done.stderr, done
+
+
+def test_contents_of_outputs(call, tmp_path):
+    """An output onto whose elements a def accumulates may be given, also where only some of them are not set before."""
+    np.save(tmp_path / "y.npy", np.full(6, 10, np.float32))
+    (tmp_path / "g.tc").write_text("def g(float(N) x, const int32 M) -> (y) { y(i) = 1.0 where i in 0:M  y(i) += 2.0 where exists x(i), i in 0:N }\n")
+    arguments = ["run", "g.tc", "-D", "N=6", "--input", "y=y.npy", "--output", "y=out.npy", "--verify"]
+    done = call(*arguments, "-D", "M=4")
+    assert done.returncode == 0 and np.load(tmp_path / "out.npy").tolist() == [3, 3, 3, 3, 12, 12], done.stderr
+    done = call(*arguments, "-D", "M=6")
+    assert done.returncode == 1 and b"sets every element of 'y'" in done.stderr, done.stderr
+    done = call("run", "f.tc", "-D", "N=6", "--input", "y=y.npy")
+    assert done.returncode == 1 and b"no parameter of that name" in done.stderr, done.stderr
