@@ -78,9 +78,11 @@ std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& option
     if (const auto elements = unstaged_elements(*heaviest.op, heaviest.ranges, options);
         elements && *elements >= kManyElements)
       return std::clamp(whole_warps(ceil_div(*elements, kElementsPerThread)), kWarp, kModelThreads);
-  const std::int64_t most = tasks_of(kernel) <= target.cores ? kLoneThreads : kModelThreads;
-  return std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp,
-                    std::min<std::int64_t>(most, target.max_threads));
+  const std::int64_t threads =
+      std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp, kModelThreads);
+  if (tasks_of(kernel) > target.cores) return threads;
+  const std::int64_t lone = whole_warps(ceil_div(heaviest.points, 2 * kPointsPerThread));
+  return std::clamp(lone, threads, std::min<std::int64_t>(kLoneThreads, target.max_threads));
 }
 
 /// Tile-local buffers become shared ones.
