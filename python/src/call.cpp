@@ -198,7 +198,12 @@ bool Call::read() {
     if (reader.kind == TypeReader::Kind::Number) {
       if (!parameters[i].dims.empty())
         raise_argument(interface.parameter_texts[i] + " is a number where a tensor is expected");
-      view.read_number(object, parameters[i].type, interface.parameter_texts[i]);
+      view.read_number(object, parameters[i].type, interface.parameter_texts[i],
+                       parameters[i].type);
+    } else if (reader.kind == TypeReader::Kind::Other && parameters[i].dims.empty()) {
+      raise_argument(interface.parameter_texts[i] + " is " +
+                     nb::cast<std::string>(nb::repr(object.type())) +
+                     " where a number or a tensor of rank 0 is expected");
     } else if (!read_tensor(view, object, reader, interface.parameter_texts[i], first)) {
       return false;
     }
@@ -231,7 +236,7 @@ void Call::read_const(std::size_t parameter) {
   const ParameterInfo& info = interface.def.parameters[parameter];
   View number;
   number.read_number(slots()[parameter], is_float(info.type) ? DType::Float64 : info.type,
-                     interface.parameter_texts[parameter]);
+                     interface.parameter_texts[parameter], info.type);
   ConstValue value;
   if (is_float(info.type)) {
     value.real = *static_cast<double*>(number.tensor.data);

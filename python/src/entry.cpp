@@ -305,6 +305,29 @@ void Entry::run_kernels(Call& call, std::span<const DLTensor> outputs, void* scr
   if (failure) raise_failure(*failure, call.interface.text);
 }
 
+/// Tensors of the caller that the run wrote to.
+void Entry::tell_of_writes(const Call& call, std::span<const nb::object> results) const {
+  std::array<PyObject*, kFew> written;
+  std::size_t count = 0;
+  const auto tell = [&] {
+    const nb::object tensors = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (std::size_t i = 0; i < count; ++i)
+      PyTuple_SetItem(tensors.ptr(), static_cast<Py_ssize_t>(i),
+                      nb::borrow(written[i]).release().ptr());
+    count = 0;
+    PyObject* argument = tensors.ptr();
+    if (!nb::steal(PyObject_Vectorcall(framework_->written, &argument, 1, nullptr)).is_valid())
+      raise_python();
+  };
+  for (std::size_t o = 0; o < results.size(); ++o) {
+    const bool is_given = call.gives_outputs && call.output_object(o).is(results[o]);
+    if (!is_given && executor_.output_roles()[o].in_place_of < 0) continue;
+    written[count++] = results[o].ptr();
+    if (count == written.size()) tell();
+  }
+  if (count > 0) tell();
+}
+
 nb::object Entry::run(Call& call, Checks checks) {
   if (needs_values_) reject_missing_values(call);
   std::vector<nb::object> kept;
@@ -332,6 +355,7 @@ nb::object Entry::run(Call& call, Checks checks) {
       if (auto problem = check()) raise_argument(*problem);
     }
   }
+  if (framework_->written != nullptr && aliases_) tell_of_writes(call, objects);
   if (framework_->immutable) {
     for (nb::object& object : objects)
       object = frameworks().attr("finish")(framework_->name, object);

@@ -61,6 +61,7 @@ private:
   std::optional<Failure> run_pointers(std::span<void* const> pointers, void* stream);
   void run_kernels(Call& call, std::span<const DLTensor> outputs, void* scratch, void* stream,
                    Checks checks);
+  void tell_of_writes(const Call& call, std::span<const nanobind::object> results) const;
   void* stream_of(const Call& call) const;
   void reject_missing_values(Call& call) const;
   void reject_shared_memory(Call& call, std::span<const DLTensor> outputs) const;

@@ -56,17 +56,17 @@ std::int64_t integer_bits(nb::handle number, DType type, const std::string& what
 
 }  // namespace
 
-void View::read_number(nb::handle number, DType type, const std::string& what) {
+void View::read_number(nb::handle number, DType type, const std::string& what, DType declared) {
   std::memset(number_, 0, sizeof number_);
   if (type == DType::Bool) {
     nb::object is_bool = nb::module_::import_("tensor_comprehensions._frameworks").attr("is_bool");
-    if (!nb::cast<bool>(is_bool(number))) not_a(type, number, what);
+    if (!nb::cast<bool>(is_bool(number))) not_a(declared, number, what);
     number_[0] = PyObject_IsTrue(number.ptr()) == 1;
   } else if (is_float(type)) {
     const double value = PyFloat_AsDouble(number.ptr());
     if (value == -1.0 && PyErr_Occurred() != nullptr) {
       PyErr_Clear();
-      not_a(type, number, what);
+      not_a(declared, number, what);
     }
     put_float(number_, type, value);
   } else {

@@ -115,8 +115,11 @@ nb::object Operation::call(nb::handle args, nb::handle kwargs, bool plain) {
     PyErr_Clear();
     return dispatch(args, kwargs);
   }
+  if (!plain && call.framework != nullptr && call.framework->is_watched())
+    return dispatch(args, kwargs);
   std::shared_ptr<Entry> entry = known(call);
   if (entry == nullptr) {
+    if (!plain) hooks_.attr("met")(*args, **keywords(kwargs));
     if (!plain && call.framework != nullptr && call.other_float_types()) {
       if (nb::object made = hooks_.attr("cast")(*args, **keywords(kwargs)); !made.is_none())
         return made;

@@ -54,6 +54,15 @@ const TorchMemory* TorchMemory::find() {
   return found ? &*found : nullptr;
 }
 
+bool TorchMemory::is_watched() {
+  // c10::impl::TorchDispatchModeTLS::any_modes_set(bool): the name says which parameters it has.
+  static auto* const any_modes_set = reinterpret_cast<bool (*)(bool)>(
+      loaded("libc10.so") == nullptr
+          ? nullptr
+          : dlsym(loaded("libc10.so"), "_ZN3c104impl20TorchDispatchModeTLS13any_modes_setEb"));
+  return any_modes_set != nullptr && any_modes_set(false);
+}
+
 std::int32_t TorchMemory::code_of(DType type) const {
   return codes_[static_cast<std::size_t>(type)];
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors of PyTorch by the C functions of its library (aoti_torch_*, which PyTorch keeps stable)
-// and the function that makes a tensor an object of Python. A result made so costs a third of one
-// that DLPack hands over, and is a tensor like any other: its memory can be resized.
+// PyTorch without Python: tensors made by the C functions of its library (aoti_torch_*, which
+// PyTorch keeps stable) and the function that makes a tensor an object of Python. A result made so
+// costs a third of one that DLPack hands over, and is a tensor like any other: its memory can be
+// resized.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,6 +20,10 @@ class TorchMemory {
 public:
   /// nullptr: PyTorch is not loaded, or lacks one of the functions.
   static const TorchMemory* find();
+
+  /// Whether code waits to see every operation, as tracers and counters of PyTorch do. False where
+  /// PyTorch does not tell.
+  static bool is_watched();
 
   /// PyTorch's number of an element type; -1: it has none.
   std::int32_t code_of(DType type) const;

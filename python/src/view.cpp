@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "numpy_arrays.h"
 #include "tc/support/tensor_meta.h"
+#include "torch_memory.h"
 
 namespace nb = nanobind;
 
@@ -56,6 +57,10 @@ TypeReader look_at(nb::handle type) {
   framework->immutable = nb::cast<bool>(found[2]);
   framework->orders_calls = nb::cast<bool>(found[3]);
   reader.framework = framework;
+  if (framework->name == "torch") framework->watched = TorchMemory::is_watched;
+  const nb::tuple functions = nb::cast<nb::tuple>(frameworks().attr("functions")(framework->name));
+  if (!functions[0].is_none()) framework->is_negated = nb::object(functions[0]).release().ptr();
+  if (!functions[1].is_none()) framework->written = nb::object(functions[1]).release().ptr();
   if (kind == "wrapped") {
     reader.kind = TypeReader::Kind::Wrapped;
   } else if (kind == "cuda array") {
@@ -95,6 +100,26 @@ DLDataType element_type(nb::handle dtype, const std::string& what) {
   return code;
 }
 
+/// Whether a view may be one of the imaginary parts of conjugates, whose negation is put off: it
+/// steps over the real parts.
+bool may_be_negated(const DLTensor& tensor) {
+  if (tensor.dtype.code != kDLFloat) return false;
+  for (int d = 0; d < tensor.ndim; ++d) {
+    if (tensor.shape[d] > 1 && tensor.strides[d] % 2 != 0) return false;
+  }
+  return true;
+}
+
+void reject_negated(const DLTensor& tensor, nb::handle object, const Framework& framework,
+                    const std::string& what) {
+  if (framework.is_negated == nullptr || tensor.strides == nullptr || !may_be_negated(tensor))
+    return;
+  const nb::object negated = nb::steal(PyObject_CallOneArg(framework.is_negated, object.ptr()));
+  if (!negated.is_valid()) raise_python();
+  if (negated.ptr() == Py_True)
+    raise_argument(what + " holds the negatives of its values: give its resolve_neg()");
+}
+
 }  // namespace
 
 const TypeReader& reader_of(nb::handle object) {
@@ -124,6 +149,7 @@ bool View::read(nb::handle object, const TypeReader& reader, const std::string& 
   switch (reader.kind) {
   case TypeReader::Kind::Exchange:
     if (reader.framework->api->view(object.ptr(), &tensor) != 0) return false;
+    reject_negated(tensor, object, *reader.framework, what);
     break;
   case TypeReader::Kind::Wrapped:
     PyErr_SetString(PyExc_TypeError, "a subclass of a tensor may hold no memory");

@@ -23,6 +23,12 @@ struct Framework {
   const ExchangeApi* api = nullptr;  ///< its C functions, if it publishes them
   bool immutable = false;            ///< its tensors are never written in place
   bool orders_calls = false;         ///< calls become operations of its own programs: JAX
+  bool is_watched() const { return watched != nullptr && watched(); }
+
+  bool (*watched)() = nullptr;  ///< whether code of the library waits to see every operation
+  // Functions of Python; null: the library needs none.
+  PyObject* is_negated = nullptr;  ///< whether a tensor's memory holds the negatives of its values
+  PyObject* written = nullptr;     ///< takes a tuple of tensors that were written in place
 };
 
 /// How objects of one Python type are read.
@@ -57,8 +63,9 @@ public:
   /// ArgumentError for what is no tensor; `what` names it.
   bool read(nanobind::handle object, const TypeReader& reader, const std::string& what,
             bool exported = true);
-  /// A number as a tensor of rank 0 of `type`. Raises ArgumentError if it does not fit.
-  void read_number(nanobind::handle number, DType type, const std::string& what);
+  /// A number as a tensor of rank 0 of `type`. Raises ArgumentError, which names the type
+  /// `declared`, if it does not fit.
+  void read_number(nanobind::handle number, DType type, const std::string& what, DType declared);
 
   DLTensor tensor{};
   bool read_only = false;

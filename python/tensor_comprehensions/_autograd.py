@@ -58,6 +58,8 @@ def _autocast_state(inputs: tuple[Any, ...]) -> tuple[str, bool, Any]:
     import torch
 
     device = next((entry.device.type for entry in inputs if isinstance(entry, torch.Tensor)), "cpu")
+    if not torch.amp.is_autocast_available(device):
+        return device, False, None
     return device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
 
 

@@ -40,6 +40,8 @@ def _classify(kind: type) -> tuple[str, str, bool]:
         return ("number", "", False)
     for base in kind.__mro__:
         library = _library(base)
+        if library == "numpy" and base.__name__ == "MaskedArray":
+            return ("other", "", False)
         if library == "numpy" and base.__name__ == "generic":
             return ("number", "", False)
         if library == "numpy" and base.__name__ == "ndarray":
@@ -66,6 +68,22 @@ def _meet(library: str) -> None:
     action = first_met.pop(library, None)
     if action is not None:
         action()
+
+
+def functions(library: str) -> tuple[Any, Any]:
+    """What tells whether a tensor's memory holds the negatives of its values, and what is told of a tuple of tensors that were written."""
+    if library != "torch":
+        return None, None
+    import torch
+
+    if hasattr(torch.Tensor, "__dlpack_c_exchange_api__") and hasattr(torch._C, "_increment_version"):
+        return torch.Tensor.is_neg, torch._C._increment_version
+
+    def written(tensors: tuple[Any, ...]) -> None:
+        for tensor in tensors:
+            torch.autograd.graph.increment_version(tensor)
+
+    return torch.Tensor.is_neg, written
 
 
 def _plain_torch(kind: type) -> bool:
@@ -114,7 +132,7 @@ def read_interface(array: Any, what: str) -> tuple[int, tuple[int, ...], tuple[i
 def dlpack_capsule(tensor: Any, library: str, what: str) -> Any:
     """The tensor's memory, not copied, ordered on the stream that current_stream() names. None: it has no memory."""
     if library == "torch":
-        return _torch_capsule(tensor)
+        return _torch_capsule(tensor, what)
     device_type, device = tensor.__dlpack_device__()
     arguments: dict[str, Any] = {}
     if device_type == _CUDA:
@@ -132,12 +150,14 @@ def dlpack_capsule(tensor: Any, library: str, what: str) -> Any:
         raise ArgumentError(f"{what}: {error}") from error
 
 
-def _torch_capsule(tensor: Any) -> Any:
+def _torch_capsule(tensor: Any, what: str) -> Any:
     """For versions of PyTorch without the functions of DLPack's exchange. Nothing waits: runs go to the current stream."""
     import torch
 
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         return None
+    if tensor.is_neg():
+        raise ArgumentError(f"{what} holds the negatives of its values: give its resolve_neg()")
     return torch.utils.dlpack.to_dlpack(tensor.detach())  # type: ignore[attr-defined]
 
 

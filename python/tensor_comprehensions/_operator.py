@@ -64,6 +64,9 @@ class Hooks:
 
             return _jax.call_operator(operator, args, kwargs)
         if _frameworks.has_torch(arguments):
+            from . import _torch
+
+            _torch.refuse(operator.name, [entry[0] for entry in operator._interface.parameters], args, kwargs)
             return operator._trace(args, kwargs)
         raise ArgumentError(f"'{operator.name}': these tensors are immutable or hold no memory")
 
@@ -80,6 +83,14 @@ class Hooks:
             return None
         others = {name: value for name, value in kwargs.items() if name not in operator._traced.parameter_names}
         return operator(*casted, **others)
+
+    def met(self, *args: Any, **kwargs: Any) -> None:
+        """A call with new types, shapes or strides, before it is compiled."""
+        arguments = (*args, *kwargs.values())
+        if _frameworks.has_torch(arguments):
+            from . import _torch
+
+            _torch.look_at_gradients(self._called().name, arguments)
 
     @staticmethod
     def warn(message: str) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import warnings
 from typing import Any
 
 import torch
 
 from . import _arguments, _operator
-from ._errors import ArgumentError
+from ._errors import ArgumentError, ProgramWarning
 
 _NAMESPACE = "tensor_comprehensions"
 _counter = itertools.count()
@@ -91,7 +92,7 @@ class Traced:
         return fresh[0] if len(fresh) == 1 else (fresh or None)
 
     def _run(self, *flat: Any) -> Any:
-        arguments, sizes = self._split(flat)
+        arguments, sizes = self._split(tuple(map(_without_subclass, flat)))
         return self._pick_fresh(self.operator._call_plain(*arguments, **sizes))
 
     def _fake(self, *flat: Any) -> Any:
@@ -125,10 +126,51 @@ class Traced:
         return tuple(torch.stack(column) for column in zip(*rows)), tuple(0 for _ in self.fresh)
 
 
+def _without_subclass(entry: Any) -> Any:
+    """A tensor of a subclass that changes no operation as a plain one on the same memory."""
+    if not isinstance(entry, torch.Tensor) or type(entry) is torch.Tensor:
+        return entry
+    is_plain = type(entry).__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+    return entry.as_subclass(torch.Tensor) if is_plain else entry
+
+
 def _type_name(dtype: torch.dtype) -> str:
     if dtype not in _TYPE_NAMES:
         raise ArgumentError(f"the language has no element type {dtype}")
     return _TYPE_NAMES[dtype]
+
+
+def refuse(name: str, parameters: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Errors for tensors that no custom operator takes: without dense memory, or to be differentiated."""
+    for parameter, argument in [*zip(parameters, args), *kwargs.items()]:
+        if not isinstance(argument, torch.Tensor):
+            continue
+        what = f"argument '{parameter}' of '{name}'" if parameter in parameters else f"'{parameter}' of '{name}'"
+        if argument.is_nested or argument.is_quantized or argument.layout != torch.strided:
+            kind = "nested" if argument.is_nested else "quantized" if argument.is_quantized else f"of layout {argument.layout}"
+            raise ArgumentError(f"{what} is a tensor that is {kind}: give a dense one")
+        recorded = torch.is_grad_enabled() and argument.requires_grad
+        if torch._C._functorch.is_gradtrackingtensor(argument) and (recorded or _has_tangent(argument)):
+            raise ArgumentError(f"{what} is differentiated, and '{name}' has no derivative: make_autograd gives it one")
+
+
+def _has_tangent(tensor: torch.Tensor) -> bool:
+    forward = torch.autograd.forward_ad
+    return forward._current_level >= 0 and forward.unpack_dual(tensor).tangent is not None
+
+
+def look_at_gradients(name: str, arguments: tuple[Any, ...]) -> None:
+    """Tells of gradients that end at a call."""
+    tensors = [argument for argument in arguments if isinstance(argument, torch.Tensor)]
+    if any(_has_tangent(tensor) for tensor in tensors):
+        raise ArgumentError(f"an input of '{name}' has a tangent, and '{name}' has no derivative: make_autograd gives it one")
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        warnings.warn(
+            f"an input of '{name}' requires a gradient, its result has none: make_autograd gives a comprehension a derivative,"
+            " torch.no_grad() says that none is wanted",
+            ProgramWarning,
+            stacklevel=4,
+        )
 
 
 def register(operator: _operator.Operator) -> None:
@@ -143,10 +185,12 @@ def call_operator(operator: _operator.Operator, args: tuple[Any, ...], kwargs: d
     sizes = _arguments.keywords(traced.name, traced.parameter_names, traced.known_sizes, kwargs)
     arguments = autocast_arguments(traced, arguments) or arguments
     device = None
-    for argument in arguments:
+    for (name, _, _, _), argument in zip(traced.parameters, arguments):
         if isinstance(argument, torch.Tensor):
+            if device is not None and argument.device != device:
+                raise ArgumentError(f"argument '{name}' of '{traced.name}' lies on {argument.device} and another one on {device}; the tensors of a"
+                                    " call lie on one device")
             device = argument.device
-            break
     flat = []
     for (name, kind, const, dims), argument in zip(traced.parameters, arguments):
         if not const and not isinstance(argument, torch.Tensor):
@@ -179,7 +223,7 @@ def autocast_arguments(traced: Traced, arguments: list[Any], always: bool = Fals
     Tensors that the def updates stay as they are, and so does float64, which autocast never touches.
     """
     device = next((entry.device.type for entry in arguments if isinstance(entry, torch.Tensor)), None)
-    if device is None or not (always or torch.is_autocast_enabled(device)):
+    if device is None or not (always or (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device))):
         return None
     casted, mutated = list(arguments), set(traced.mutated_positions)
     for position, argument in enumerate(arguments):
