@@ -82,14 +82,14 @@ case("pad of a gather", "def f(float(N) x, int32(M) k) -> (y) { y(i) = pad(x(k(i
 
 # ---- gathers and scatters
 
-case("gather of a gather", "def f(float(N) x, int32(M) k, int32(L) l) -> (y) { y(i) = x(k(l(i))) }",
-     lambda x, k, l: {"y": [x[v] if 0 <= v < 13 else np.nan for v in (k[j] if 0 <= j < 7 else 0 for j in l)]}, x=X, k=ints(-9, 19, 7), l=ints(-3, 9, 10))
-case("positions beyond 63 bits", "def f(uint64(N) k, int64(N) l, float(B) x) -> (y, h) { y(i) = x(k(i))  h(j) = 0.0 where j in 0:3  h(l(i)) += x(0) }",
-     lambda k, l, x: {"y": [x[0], np.nan, np.nan, np.nan, x[3]], "h": [x[0], 0, x[0]]},
-     k=np.array([0, 2**32, 2**63, 2**64 - 1, 3], np.uint64), l=np.array([0, 2**32, -(2**63), 2**63 - 1, 2], np.int64), x=floats(4))
-case("scatter at two gathered positions", "def f(int32(N) k, int32(N) l, int32(N) x, const int32 B) -> (int32(B,B) h) { h(k(i),2*l(i)+1) +=! x(i) }",
-     lambda k, l, x: {"h": [[sum(x[i] for i in range(30) if k[i] == a and 2 * l[i] + 1 == b) for b in range(5)] for a in range(5)]},
-     {"B": 5}, k=ints(-1, 6, 30), l=ints(-1, 3, 30), x=ints(-9, 9, 30))
+case("gather of a gather", "def f(float(N) x, int32(M) k, int32(L) m) -> (y) { y(i) = x(k(m(i))) }",
+     lambda x, k, m: {"y": [x[v] if 0 <= v < 13 else np.nan for v in (k[j] if 0 <= j < 7 else 0 for j in m)]}, x=X, k=ints(-9, 19, 7), m=ints(-3, 9, 10))
+case("positions beyond 63 bits", "def f(uint64(N) k, int64(N) m, float(B) x) -> (y, h) { y(i) = x(k(i))  h(j) = 0.0 where j in 0:3  h(m(i)) += x(0) }",
+     lambda k, m, x: {"y": [x[0], np.nan, np.nan, np.nan, x[3]], "h": [x[0], 0, x[0]]},
+     k=np.array([0, 2**32, 2**63, 2**64 - 1, 3], np.uint64), m=np.array([0, 2**32, -(2**63), 2**63 - 1, 2], np.int64), x=floats(4))
+case("scatter at two gathered positions", "def f(int32(N) k, int32(N) m, int32(N) x, const int32 B) -> (int32(B,B) h) { h(k(i),2*m(i)+1) +=! x(i) }",
+     lambda k, m, x: {"h": [[sum(x[i] for i in range(30) if k[i] == a and 2 * m[i] + 1 == b) for b in range(5)] for a in range(5)]},
+     {"B": 5}, k=ints(-1, 6, 30), m=ints(-1, 3, 30), x=ints(-9, 9, 30))
 case("sort by counting",
      "def f(int32(N) k, const int32 B) -> (int32(N) s) { h(b) = 0 where b in 0:B  h(k(i)) += 1  o(b) +=! h(c) where c in 0:b, b in 0:B"
      "  r(i) +=! k(j) == k(i) ? 1 : 0 where j in 0:i, i in 0:N  s(i) = 0 where i in 0:N  s(o(k(i)) + r(i)) = k(i) }",
