@@ -31,7 +31,10 @@ class _Tensor(ctypes.Structure):
 
 
 class _Request(ctypes.Structure):
-    _fields_ = [("target", ctypes.c_char_p), ("cuda_path", ctypes.c_char_p), ("alignment", ctypes.c_int64), ("options_json", ctypes.c_char_p)]
+    _fields_ = [
+        ("target", ctypes.c_char_p), ("cuda_path", ctypes.c_char_p), ("alignment", ctypes.c_int64), ("options_json", ctypes.c_char_p),
+        ("outputs", ctypes.c_void_p), ("num_outputs", ctypes.c_int32),
+    ]
 
 
 class _Resources(ctypes.Structure):

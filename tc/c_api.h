@@ -59,7 +59,10 @@ typedef struct {
                             device); null: the machine's CPU */
   const char* cuda_path; /* where NVRTC lies: a toolkit, a folder or a file; null: looked for */
   int64_t alignment;     /* bytes: inputs and outputs start at multiples of it; 0: the elements' */
-  const char* options_json; /* mapping options, or one of "default", "naive"; null: default */
+  const char* options_json;       /* mapping options, or one of "default", "naive"; null: default */
+  const DLTensor* const* outputs; /* the caller's own, by position, for their strides; null, also
+                                     for one of them: row-major */
+  int32_t num_outputs;            /* entries of `outputs` */
 } tc_request;
 
 /* tc_compile with a request; `request` may be null. */
@@ -77,6 +80,18 @@ int64_t tc_executor_scratch_bytes(const tc_executor* executor);
  * *ndim entries, and *ndim is set. */
 tc_status tc_executor_output(const tc_executor* executor, int32_t output, DLDataType* dtype,
                              int32_t* ndim, int64_t* shape);
+
+/* Name of an input; null if there is none at this position. Lives as long as the executor. */
+const char* tc_executor_input_name(const tc_executor* executor, int32_t input);
+
+/* What an output is in memory. `name` lives as long as the executor. */
+typedef struct {
+  const char* name;
+  int32_t in_place_of;   /* input that shares this output's memory; -1: none */
+  int32_t needs_initial; /* 1: the def accumulates onto the values that the caller supplies */
+} tc_output_role;
+tc_status tc_executor_output_role(const tc_executor* executor, int32_t output,
+                                  tc_output_role* role);
 
 /* Checked and unchecked run; see tc::Executor::run and run_unchecked. Pointers are those of the
  * inputs, the outputs and the scratch block. A CUDA run is enqueued on `stream` of the tensors'

@@ -137,6 +137,16 @@ tc_status tc_compile_for(const char* text, const char* def, const DLTensor* cons
       meta->alignment = std::max(meta->alignment, asked.alignment);
       metadata.inputs.push_back(*meta);
     }
+    if (asked.num_outputs < 0 || (asked.num_outputs > 0 && asked.outputs == nullptr))
+      return fail(TC_ERROR_ARGUMENT, "outputs is null or their count is negative");
+    for (int32_t i = 0; i < asked.num_outputs; ++i) {
+      metadata.outputs.emplace_back();
+      if (asked.outputs[i] == nullptr) continue;
+      auto meta = tc::compiler::metadata_of(*asked.outputs[i]);
+      if (!meta) return fail(TC_ERROR_ARGUMENT, fmt::format("output {}: {}", i, meta.error()));
+      meta->alignment = std::max(meta->alignment, asked.alignment);
+      metadata.outputs.back() = *meta;
+    }
     for (int32_t i = 0; i < num_consts; ++i) {
       if (consts[i].name == nullptr)
         return fail(TC_ERROR_ARGUMENT, fmt::format("the name of const {} is null", i));
@@ -199,6 +209,27 @@ tc_status tc_executor_output(const tc_executor* executor, int32_t output, DLData
         shape[d] = meta.sizes[static_cast<std::size_t>(d)];
     }
     *ndim = rank;
+    return TC_OK;
+  });
+}
+
+const char* tc_executor_input_name(const tc_executor* executor, int32_t input) {
+  if (executor == nullptr || input < 0) return nullptr;
+  const auto& names = executor->executor.input_names();
+  const auto at = static_cast<std::size_t>(input);
+  return at < names.size() ? names[at].c_str() : nullptr;
+}
+
+tc_status tc_executor_output_role(const tc_executor* executor, int32_t output,
+                                  tc_output_role* role) {
+  return guarded([&] {
+    if (executor == nullptr || role == nullptr)
+      return fail(TC_ERROR_ARGUMENT, "executor or role is null");
+    const auto& roles = executor->executor.output_roles();
+    if (output < 0 || static_cast<std::size_t>(output) >= roles.size())
+      return fail(TC_ERROR_ARGUMENT, fmt::format("output {} of {}", output, roles.size()));
+    const tc::OutputRole& found = roles[static_cast<std::size_t>(output)];
+    *role = {found.name.c_str(), found.in_place_of, found.needs_initial ? 1 : 0};
     return TC_OK;
   });
 }

@@ -128,6 +128,46 @@ TEST(CInterface, NullNames) {
   EXPECT_STREQ(tc_last_error(), "the name of size 0 is null");
 }
 
+TEST(CInterface, OutputsOfTheCallerAndTheirRoles) {
+  float x[6] = {1, 2, 3, 4, 5, 6}, y[12] = {}, s[2] = {10, 20};
+  std::int64_t shape[] = {2, 3}, strides[] = {1, -4}, sums[] = {2};
+  const DLTensor in{x, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  const DLTensor out{y + 8, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+  const DLTensor total{s, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, sums, nullptr, 0};
+  const DLTensor *inputs[] = {&in}, *outputs[] = {&in, &out, &total}, *known[] = {nullptr, &out};
+  tc_request request{};
+  request.outputs = known;
+  request.num_outputs = 2;
+  tc_executor* executor = nullptr;
+  const char* text =
+      "def f(float(N,M) x) -> (x, y, s) { y(i,j) = 2 * x(i,j)  s(i) += x(i,j)  x(i,j) = -x(i,j) }";
+  ASSERT_EQ(tc_compile_for(text, nullptr, inputs, 1, nullptr, 0, nullptr, 0, &request, nullptr,
+                           &executor),
+            TC_OK)
+      << tc_last_error();
+  ASSERT_EQ(tc_executor_run(executor, inputs, 1, outputs, 3, nullptr), TC_OK) << tc_last_error();
+  EXPECT_EQ(std::vector<float>(y, y + 12),
+            (std::vector<float>{6, 12, 0, 0, 4, 10, 0, 0, 2, 8, 0, 0}));
+  EXPECT_EQ(std::vector<float>(s, s + 2), (std::vector<float>{16, 35}));
+  EXPECT_EQ(x[5], -6);
+  tc_output_role role{};
+  const tc_output_role expected[] = {{"x", 0, 0}, {"y", -1, 0}, {"s", -1, 1}};
+  for (std::int32_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(tc_executor_output_role(executor, i, &role), TC_OK);
+    EXPECT_STREQ(role.name, expected[i].name);
+    EXPECT_EQ(role.in_place_of, expected[i].in_place_of) << i;
+    EXPECT_EQ(role.needs_initial, expected[i].needs_initial) << i;
+  }
+  EXPECT_EQ(tc_executor_output_role(executor, 3, &role), TC_ERROR_ARGUMENT);
+  EXPECT_STREQ(tc_executor_input_name(executor, 0), "x");
+  EXPECT_EQ(tc_executor_input_name(executor, 1), nullptr);
+  tc_executor_free(executor);
+  strides[1] = 1;
+  EXPECT_EQ(tc_compile_for(text, nullptr, inputs, 1, nullptr, 0, nullptr, 0, &request, nullptr,
+                           &executor),
+            TC_ERROR_ARGUMENT);
+}
+
 TEST(Compile, NamesOfTargetLanguagesAreFine) {
   const Metadata metadata{{floats({4})}, {}, {}, {}};
   for (const char* name : {"main", "kernel", "__global__", "malloc", "restrict", "int64_t"}) {
