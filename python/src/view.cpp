@@ -114,7 +114,9 @@ void reject_negated(const DLTensor& tensor, nb::handle object, const Framework& 
                     const std::string& what) {
   if (framework.is_negated == nullptr || tensor.strides == nullptr || !may_be_negated(tensor))
     return;
-  const nb::object negated = nb::steal(PyObject_CallOneArg(framework.is_negated, object.ptr()));
+  PyObject* argument = object.ptr();
+  const nb::object negated =
+      nb::steal(PyObject_Vectorcall(framework.is_negated, &argument, 1, nullptr));
   if (!negated.is_valid()) raise_python();
   if (negated.ptr() == Py_True)
     raise_argument(what + " holds the negatives of its values: give its resolve_neg()");
