@@ -318,7 +318,8 @@ std::int64_t wanted_parts(const Scop& scop, int position, const MappingOptions& 
   const std::int64_t tasks = options.tasks > 0 ? options.tasks : 2 * cores;
   if (cores <= 1 || points / tasks < kPointsPerPart / 4) return 1;
   std::int64_t parts = 1;
-  if (elements < cores) parts = ceil_div(tasks, elements);
+  if (elements < (parallelism.shared_rows > 0 ? parallelism.shared_rows : cores))
+    parts = ceil_div(tasks, elements);
   if (elements < cores * kColumnsPerCore && runs_across_rows(scop, position))
     parts = std::max(parts, parts_across_rows(elements, tasks, parallelism));
   if (parallelism.product_tasks > 0)

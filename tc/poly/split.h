@@ -32,6 +32,9 @@ struct Parallelism {
   /// split like any other reduction.
   int product_tasks = 0;
   std::int64_t product_side = 0;
+  /// Elements that are tasks enough, where each task has threads that share a reduction. 0: as many
+  /// as `tasks`.
+  int shared_rows = 0;
 };
 
 /// Splits every reduction that has too little outer parallelism for the target and enough work to
