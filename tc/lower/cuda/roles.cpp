@@ -157,11 +157,6 @@ std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& ou
   return volume(plain, roles->rows) * volume(plain, roles->columns);
 }
 
-bool is_worth_staging(const tile::Op& op, const Ranges& outer, const MappingOptions& options) {
-  const tile::Op plain = without_unit_bounds(op, outer);
-  return staged_roles(plain, analyse(plain, outer), options).has_value();
-}
-
 std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
                                               const MappingOptions& options) {
   const tile::Op plain = without_unit_bounds(op, outer);

@@ -42,9 +42,6 @@ std::optional<Roles> staged_roles(const tile::Op& plain, const OpInfo& info,
 std::optional<std::int64_t> staged_elements(const tile::Op& op, const Ranges& outer,
                                             const MappingOptions& options);
 
-/// Whether staging the operation pays.
-bool is_worth_staging(const tile::Op& op, const Ranges& outer, const MappingOptions& options);
-
 /// Elements of a product that is not worth staging; nullopt: it is, or it is none.
 std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& outer,
                                               const MappingOptions& options);

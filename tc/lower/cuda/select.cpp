@@ -27,10 +27,8 @@ using kernel::ExprPtr;
 
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kModelThreads = 256;
-/// Threads that a core runs at a time, and the most that a block takes of them where there are few
-/// blocks.
-constexpr std::int64_t kCoreThreads = 2048;
-constexpr std::int64_t kMostThreads = 1024;
+/// The same of a block that has a core for itself: nothing else hides how long its reads take.
+constexpr std::int64_t kLoneThreads = 1024;
 constexpr std::int64_t kProductThreads = 128;  ///< of a product, at least
 /// Elements of a product without panels that a thread should have: neighbours share what they read.
 constexpr std::int64_t kElementsPerThread = 16;
@@ -82,13 +80,9 @@ std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& option
       return std::clamp(whole_warps(ceil_div(*elements, kElementsPerThread)), kWarp, kModelThreads);
   const std::int64_t threads =
       std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp, kModelThreads);
-  if (heaviest.op && is_worth_staging(*heaviest.op, heaviest.ranges, options)) return threads;
-  // Few blocks leave threads of the cores idle that could have reads under way.
-  const std::int64_t share =
-      kCoreThreads * std::max(target.cores, 1) / std::max<std::int64_t>(tasks_of(kernel), 1);
-  const std::int64_t more =
-      std::min(whole_warps(ceil_div(heaviest.points, 2 * kPointsPerThread)), share / kWarp * kWarp);
-  return std::clamp(more, threads, std::min<std::int64_t>(kMostThreads, target.max_threads));
+  if (tasks_of(kernel) > target.cores) return threads;
+  const std::int64_t lone = whole_warps(ceil_div(heaviest.points, 2 * kPointsPerThread));
+  return std::clamp(lone, threads, std::min<std::int64_t>(kLoneThreads, target.max_threads));
 }
 
 /// Tile-local buffers become shared ones.
