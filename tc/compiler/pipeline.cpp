@@ -274,13 +274,12 @@ namespace {
 /// multiprocessor several times.
 poly::Parallelism parallelism_of(const Target& target) {
   constexpr int kBlocksPerMultiprocessor = 4;
-  constexpr int kRowsPerMultiprocessor = 2;
   constexpr int kProductBlocks = 2;
   constexpr std::int64_t kProductSide = 64;
   constexpr std::int64_t kColumns = 64;
   if (target.kind == TargetKind::Cpu) return {target.cores};
   return {kBlocksPerMultiprocessor * target.cores, kColumns, kProductBlocks * target.cores,
-          kProductSide, kRowsPerMultiprocessor * target.cores};
+          kProductSide, target.cores};
 }
 
 /// A tensor that is too large has a place in the text.
