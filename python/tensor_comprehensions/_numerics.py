@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _arguments
 
-_EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+_EPSILON = {"complex128": 2.0**-52, "complex64": 2.0**-23, "float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 def _as_array(tensor: Any, what: str) -> Any:
@@ -23,7 +23,8 @@ def _as_array(tensor: Any, what: str) -> Any:
     elif type(tensor).__module__.startswith("cupy"):
         tensor = tensor.get()
     array = numpy.asarray(tensor)
-    return array.astype(numpy.float64), array.dtype.name
+    wide = numpy.complex128 if array.dtype.kind == "c" else numpy.float64
+    return array.astype(wide), array.dtype.name
 
 
 def assert_almost_equal(actual: Any, expected: Any, *inputs: Any, operations: int = 1, precision: float | None = None) -> None:
@@ -40,7 +41,12 @@ def assert_almost_equal(actual: Any, expected: Any, *inputs: Any, operations: in
         raise _arguments.refuse(precision, "precision", "a number or None")
     values, kind = _as_array(actual, "actual")
     if inputs:
-        values = values - _as_array(expected, "expected")[0]
+        wanted = _as_array(expected, "expected")[0]
+        if wanted.shape not in ((), values.shape):
+            raise AssertionError(f"the result has shape {values.shape} where {wanted.shape} is expected")
+        with numpy.errstate(invalid="ignore"):
+            # Infinities that are expected are no difference.
+            values = numpy.where(values == wanted, 0, values - wanted)
     if precision is None:
         precision = _EPSILON.get(kind, 0.0)
     given = inputs or (expected if isinstance(expected, (tuple, list)) else (expected,))

@@ -86,10 +86,15 @@ def compile(tc: str, entry_point: str, *arguments: Any, **keywords: Any) -> Exec
 
     The options may be left out. Keyword arguments are those of a call.
     """
-    options: MappingOptions | None = None
-    if arguments and isinstance(arguments[0], (MappingOptions, str)):
-        options, arguments = MappingOptions(arguments[0]), arguments[1:]
+    options, arguments = _leading_options(arguments)
     return entry(Program(tc, options), entry_point).compile(*arguments, **keywords)
+
+
+def _leading_options(arguments: tuple[Any, ...]) -> tuple[MappingOptions | None, tuple[Any, ...]]:
+    """The options that stand before the tensors, or None, and the tensors."""
+    if arguments and (arguments[0] is None or isinstance(arguments[0], (MappingOptions, str))):
+        return None if arguments[0] is None else MappingOptions(arguments[0]), arguments[1:]
+    return None, arguments
 
 
 def entry(program: Program, name: Any) -> Operator:
@@ -122,9 +127,7 @@ class CompilationCache:
         """`compile`, with kernels kept in this cache. `Executor.cache` says what a look-up gave."""
         if self._program is not None:
             return self._compile(tc, entry_point, *arguments, **keywords)
-        options: MappingOptions | None = None
-        if arguments and isinstance(arguments[0], (MappingOptions, str)):
-            options, arguments = MappingOptions(arguments[0]), arguments[1:]
+        options, arguments = _leading_options(arguments)
         return entry(Program(tc, options, self._session), entry_point).compile(*arguments, **keywords)
 
     def _compile(self, entry_point: str, inputs: tuple[Any, ...], options: MappingOptions | str = "default") -> Executor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable
@@ -32,6 +33,8 @@ sys.exit(module.run_tune_worker())
 _SEARCHES = ("model", "learned", "evolutionary", "random", "exhaustive", "seeds")
 # Of the published package, where a configuration names only one of the two.
 _GENERATIONS, _POPULATION = 25, 100
+# Numbers that may be larger than others.
+_LARGEST = {"seed": 2**64 - 1}
 # Options of a search that are kept in a file.
 _KEPT = 10
 
@@ -84,8 +87,8 @@ class TunerConfig:
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise _arguments.refuse(value, what, "a list of names of options")
             value = [_arguments.text(item, what) for item in value]
-        elif _arguments.whole(value, what) < 0:
-            raise _arguments.refuse(value, what, "a number that is not negative")
+        elif not 0 <= _arguments.whole(value, what) <= _LARGEST.get(name, 2**31 - 1):
+            raise _arguments.refuse(value, what, f"a number from 0 to {_LARGEST.get(name, 2**31 - 1)}")
         else:
             value = int(value)
         self._set[name] = value
@@ -200,18 +203,37 @@ def tune(operator: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any
     return found
 
 
-def autotune(tc: str, entry_point: str, *inputs: Any, starting_options: Any = None, tuner_config: TunerConfig | None = None,
+def _within(config: TunerConfig | None, budget: Any) -> TunerConfig | None:
+    """A configuration with another time: seconds, or a text as of the command line, such as "90s" or "2m"."""
+    if budget is None or (config is not None and not isinstance(config, TunerConfig)):
+        return config
+    seconds = budget
+    if isinstance(budget, str):
+        units = {"": 1, "s": 1, "m": 60, "h": 3600}
+        found = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", budget)
+        if found is None:
+            raise _arguments.refuse(budget, "budget", "a time such as '90s' or '2m'")
+        seconds = float(found[1]) * units[found[2]]
+    made = TunerConfig(**config._set) if config is not None else TunerConfig()
+    return made._change("seconds", seconds)
+
+
+def autotune(tc: str, entry_point: str, *inputs: Any, starting_options: Any = None, tuner_config: TunerConfig | None = None, budget: Any = None,
              cache_filename: str | Path | None = None, load_from_cache: bool = False, store_to_cache: bool = False, **keywords: Any) -> TunedOptions:
     """Searches for the options that run a def fastest on tensors like these, and returns them.
 
     Candidates are compiled and run in processes of their own; the results of each are checked before its time counts, and each leaves a
     record in the compile cache, so that the next search for the same call goes on. Ctrl-C ends a search with the best so far. With
     `cache_filename` a file of options (MappingOptionsCache) gives the start of the search (`load_from_cache`) and takes its best
-    candidates (`store_to_cache`). Other keyword arguments are those of a call.
+    candidates (`store_to_cache`). `budget` is the time in seconds, or a text such as "90s" or "2m", in place of that of `tuner_config`.
+    Other keyword arguments are those of a call.
     """
+    tuner_config = _within(tuner_config, budget)
     kept = _file(cache_filename, load_from_cache, store_to_cache)
     program = Program(tc)
     operator = entry(program, entry_point)
+    if store_to_cache and kept is not None:
+        kept._check_writable()
     if load_from_cache and kept is not None and starting_options is None:
         starting_options = next(iter(kept.load(tc, entry_point, inputs, 1, **keywords)), None)
     found = tune(operator, inputs, keywords, starting_options, tuner_config)
@@ -221,11 +243,11 @@ def autotune(tc: str, entry_point: str, *inputs: Any, starting_options: Any = No
 
 
 def autotune_and_compile(tc: str, entry_point: str, *inputs: Any, starting_options: Any = None, tuner_config: TunerConfig | None = None,
-                         cache_filename: str | Path | None = None, load_from_cache: bool = False, store_to_cache: bool = False,
+                         budget: Any = None, cache_filename: str | Path | None = None, load_from_cache: bool = False, store_to_cache: bool = False,
                          **keywords: Any) -> Executor:
     """`autotune`, then the executor with the options that it found."""
-    options = autotune(tc, entry_point, *inputs, starting_options=starting_options, tuner_config=tuner_config, cache_filename=cache_filename,
-                       load_from_cache=load_from_cache, store_to_cache=store_to_cache, **keywords)
+    options = autotune(tc, entry_point, *inputs, starting_options=starting_options, tuner_config=tuner_config, budget=budget,
+                       cache_filename=cache_filename, load_from_cache=load_from_cache, store_to_cache=store_to_cache, **keywords)
     return entry(Program(tc, options), entry_point).compile(*inputs, **keywords)
 
 
@@ -324,6 +346,16 @@ class MappingOptionsCache:
             return list(json.loads(self._path.read_text())["tuned"])
         except (ValueError, KeyError, TypeError):
             raise ArgumentError(f"'{self._path}' is no file of tuned options") from None
+
+    def _check_writable(self) -> None:
+        """Before a search whose results are to be kept."""
+        try:
+            self._entries()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if not os.access(self._path if self._path.exists() else self._path.parent, os.W_OK):
+                raise PermissionError("permission denied")
+        except OSError as error:
+            raise ArgumentError(f"cache_filename '{self._path}' cannot be written: {error.strerror or error}") from None
 
     def _store(self, key: dict[str, Any], found: TunedOptions) -> None:
         measured = sorted((trial for trial in found.trials if trial.outcome == "measured"), key=lambda trial: trial.median_us)

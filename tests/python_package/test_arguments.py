@@ -110,3 +110,23 @@ def test_numbers_of_numpy_are_sizes():
 def test_errors_of_a_factory_are_its_own():
     with pytest.raises(TypeError, match="positional argument"):
         tc.define(MATMUL, lambda program: tc.MappingOptions()).matmul(A, A)
+
+
+def test_no_options_may_be_named():
+    x = np.ones((3, 3), np.float32)
+    for compiled in (tc.compile(MATMUL, "matmul", None, x, x), tc.CompilationCache().compile(MATMUL, "matmul", None, x, x)):
+        assert compiled.options == tc.MappingOptions() and (compiled(x, x) == 3).all()
+
+
+def test_comparisons_see_shapes_imaginary_parts_and_infinities():
+    ones = np.ones((2, 3))
+    with pytest.raises(AssertionError, match="shape \\(2, 3\\) where \\(3,\\) is expected"):
+        tc.assert_almost_equal(ones, ones[0], ones)
+    with pytest.raises(AssertionError, match="largest difference is 1 "):
+        tc.assert_almost_equal(ones + 0j, ones + 1j, ones)
+    tc.assert_almost_equal(ones, 1.0, ones)
+    tc.assert_almost_equal(np.asarray([np.inf, 1.0]), np.asarray([np.inf, 1.0]), ones)
+    with pytest.raises(AssertionError, match="inf"):
+        tc.assert_almost_equal(np.asarray([np.inf]), np.asarray([-np.inf]), ones)
+    with pytest.raises(AssertionError, match="nan"):
+        tc.assert_almost_equal(np.asarray([np.nan]), np.asarray([np.nan]), ones)

@@ -14,7 +14,7 @@ import torch
 
 import tensor_comprehensions as tc
 from programs import BASICS, MATMUL
-from tensor_comprehensions import _environment, _progress
+from tensor_comprehensions import _environment, _progress, _tuning
 
 FEW = tc.TunerConfig(trials=3, threads=1)
 
@@ -86,6 +86,36 @@ def test_values_and_sizes_are_those_of_a_call():
     found = tc.autotune(BASICS, "unflatten", x, M=4, tuner_config=FEW)
     assert tc.tuned_options(BASICS, "unflatten", x, M=4).source == "exact" and found.best_us > 0
     assert tc.autotune(BASICS, "update", 2.0, x, x.copy(), tuner_config=FEW).best_us > 0
+
+
+@pytest.mark.parametrize("budget, seconds", [("2s", 2.0), ("1.5m", 90.0), ("1h", 3600.0), ("7", 7.0), (3, 3.0)])
+def test_a_budget_is_a_time(budget, seconds):
+    config = tc.TunerConfig(trials=2, seconds=1)
+    assert _tuning._within(config, budget)._settings()["seconds"] == seconds
+    assert _tuning._within(None, budget)._settings() == tc.TunerConfig(seconds=seconds)._settings()
+    assert config._settings()["seconds"] == 1.0
+
+
+def test_a_search_within_a_budget(pair):
+    assert tc.autotune(MATMUL, "matmul", *pair, tuner_config=FEW, budget="30s").best_us > 0
+    assert isinstance(tc.autotune_and_compile(MATMUL, "matmul", *pair, tuner_config=FEW, budget=30), tc.Executor)
+    for wrong in ("soon", "5 parsecs", -1, float("nan"), [1]):
+        with pytest.raises(tc.ArgumentError, match="budget|seconds"):
+            tc.autotune(MATMUL, "matmul", *pair, budget=wrong)
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    for field, value in (("seed", 2**64), ("seed", -1), ("trials", 2**31), ("rounds", 2**40), ("threads", -1)):
+        with pytest.raises(tc.ArgumentError, match=f"TunerConfig.{field} is .* where a number from 0 to"):
+            tc.TunerConfig(**{field: value})
+    assert tc.TunerConfig(seed=2**64 - 1)._settings()["seed"] == 2**64 - 1
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_search(pair, tmp_path):
+    (tmp_path / "file").write_text("")
+    for file in (tmp_path, tmp_path / "file" / "options.json"):
+        with pytest.raises(tc.ArgumentError, match="cannot be written"):
+            tc.autotune(MATMUL, "matmul", *pair, budget=600, cache_filename=file, store_to_cache=True)
 
 
 def test_what_is_fixed_stays(pair):
