@@ -70,7 +70,7 @@ void DefResolver::check_address(const ExprPtr& expr) {
     if (output_size_uses_.count(&node)) {
       error("E0230", node.range,
             "the size comes from range inference, so it may be used as a value, not in a bound or "
-            "subscript");
+            "subscript; a const parameter may");
       return;
     }
     const auto* dim = std::get_if<DimOf>(&node.node);
@@ -163,9 +163,11 @@ void DefResolver::check_whole_def() {
     for (int d = 0; d < tensor.rank; ++d) {
       if (tensor.extent[d] || extents.affine[i][d]) continue;
       error("E0227", extents.scatter[i]->range,
-            fmt::format("dimension {} of '{}' has no size: only scattered writes reach it; make "
-                        "'{}' a parameter, annotate it, or write it by index first",
-                        d, tensor.name, tensor.name));
+            fmt::format(
+                "dimension {} of '{}' has no size: only scattered writes reach it; make "
+                "'{}' a parameter, annotate it with sizes of parameters, consts or numbers, or "
+                "write it by index first",
+                d, tensor.name, tensor.name));
       break;
     }
   }
