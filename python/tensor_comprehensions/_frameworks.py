@@ -255,11 +255,8 @@ def device_scalar(library: str, device: int, name: str, number: bytes) -> Any:
 
 def has_jax(arguments: Iterable[Any]) -> bool:
     """Whether an argument is an array or a tracer of JAX."""
-    if not loaded("jax"):
-        return False
-    import jax
-
-    return any(isinstance(argument, jax.Array) for argument in arguments)
+    jax = sys.modules.get("jax")
+    return jax is not None and any([isinstance(argument, jax.Array) for argument in arguments])
 
 
 def has_torch(arguments: Iterable[Any]) -> bool:

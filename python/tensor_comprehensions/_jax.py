@@ -37,22 +37,22 @@ def _dtype(name: str, what: str) -> Any:
 def call_operator(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call with arrays or tracers of JAX."""
     _install()
-    interface = operator._interface
     if kwargs.get("outputs") is not None:
-        raise ArgumentError(f"outputs= of '{interface.name}': arrays of jax are immutable")
-    arrays, values = _bind(interface, args, dict(kwargs))
-    described = tuple((array.dtype.name, tuple(array.shape)) for array in arrays)
-    key = (described, tuple(sorted(values.items())))
+        raise ArgumentError(f"outputs= of '{operator.name}': arrays of jax are immutable")
+    arrays, values = _bind(operator, args, dict(kwargs))
+    # Dtypes are looked up as they are: their names take longer than a small kernel.
+    key = (tuple([(array.dtype, array.shape) for array in arrays]), tuple(sorted(values.items())))
     function = operator._jax_functions.get(key)
     if function is None:
+        described = tuple((array.dtype.name, tuple(array.shape)) for array in arrays)
         function = operator._jax_functions[key] = _make_function(operator, described, values, arrays)
     results = function(*arrays)
     return results[0] if len(results) == 1 else results
 
 
-def _bind(interface: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _bind(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The arrays, and the values of const parameters and sizes by name."""
-    parameters = interface.parameters
+    interface, parameters = operator._interface, operator._parameters
     if len(args) > len(parameters):
         raise ArgumentError(f"'{interface.name}' takes {len(parameters)} arguments, {len(args)} were given")
     arrays, values = [], {}
@@ -73,7 +73,8 @@ def _bind(interface: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
             raise ArgumentError(f"{kinds} where an array of jax is expected; the tensors of a call come from one library")
         else:
             arrays.append(jax.numpy.asarray(argument, _dtype(kind, f"argument '{name}' of '{interface.name}'")))
-    values.update(_arguments.keywords(interface.name, (), interface.sizes, kwargs))
+    if kwargs:
+        values.update(_arguments.keywords(interface.name, (), interface.sizes, kwargs))
     return arrays, values
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 import weakref
 from collections.abc import Callable
@@ -37,6 +38,13 @@ alive: weakref.WeakSet[Operator] = weakref.WeakSet()
 _tracing: Callable[[], bool] = _never
 
 
+@functools.cache
+def _jax_calls() -> Callable[..., Any]:
+    from . import _jax
+
+    return _jax.call_operator
+
+
 class Hooks:
     """What the extension module asks of Python when a call is not served by a kernel that it knows."""
 
@@ -60,9 +68,7 @@ class Hooks:
         """Tensors that hold no memory (of a transformation or of tracing), or that only their library may write."""
         operator, arguments = self._called(), (*args, *kwargs.values())
         if _frameworks.has_jax(arguments):
-            from . import _jax
-
-            return _jax.call_operator(operator, args, kwargs)
+            return _jax_calls()(operator, args, kwargs)
         if _frameworks.has_torch(arguments):
             from . import _torch
 
@@ -122,7 +128,7 @@ class Operator(_tc.Operation):
 
     def __init__(self, interface: _tc.Interface, options: MappingOptions | OptionsFactory | None = None, text: str | None = None,
                  session: _tc.Session | None = None):
-        self._interface = interface
+        self._interface, self._parameters = interface, interface.parameters
         self._session = session or _environment.session()
         self._options = options
         fixed = options if isinstance(options, MappingOptions) else MappingOptions()
