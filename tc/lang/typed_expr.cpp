@@ -230,7 +230,8 @@ ExprPtr make_cast(DType to, ExprPtr operand, SourceRange range) {
                                 : static_cast<float>(constant->value);
       return make_float(rounded, result, range);
     }
-    if (to == DType::Float64 || std::abs(constant->value) < (std::int64_t{1} << 53)) {
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;
+    if (to == DType::Float64 || (constant->value > -kExact && constant->value < kExact)) {
       const double wide = from_unsigned
                               ? static_cast<double>(static_cast<std::uint64_t>(constant->value))
                               : static_cast<double>(constant->value);

@@ -59,6 +59,9 @@ TEST(MakeCast, FoldsConstantsAsTheLanguageCasts) {
   EXPECT_EQ(text(make_cast(DType::Bool, make_float(0.5, DType::Float32))), "true");
   EXPECT_EQ(text(make_cast(DType::Float32, make_int(16777217))), "16777216.0");
   EXPECT_EQ(text(make_cast(DType::Float16, make_float(0.1, DType::Float32))), "0.099975586");
+  // Beyond the integers that float64 holds exactly the conversion stays, so that it rounds once.
+  EXPECT_EQ(text(make_cast(DType::BFloat16, make_int(INT64_MIN, DType::Int64))),
+            "bfloat16(-9223372036854775808)");
   EXPECT_EQ(make_cast(DType::Int32, kIndex), kIndex);
   EXPECT_EQ(make_cast(DType::Int8, kIndex)->type, DType::Int32);
 }
