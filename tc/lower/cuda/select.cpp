@@ -28,7 +28,7 @@ using kernel::ExprPtr;
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kModelThreads = 256;
 /// The same of a block that has a core for itself: nothing else hides how long its reads take.
-constexpr std::int64_t kLoneThreads = 1024;
+constexpr std::int64_t kLoneThreads = 512;
 constexpr std::int64_t kProductThreads = 128;  ///< of a product, at least
 /// Elements of a product without panels that a thread should have: neighbours share what they read.
 constexpr std::int64_t kElementsPerThread = 16;
