@@ -29,6 +29,11 @@ def test_lesson(page):
         exec(compile(block, f"{page.name}, block {number}", "exec"), scope)
 
 
+def test_the_example_of_the_first_page():
+    (example,) = blocks(ROOT / "README.md", "python")
+    exec(example, {})
+
+
 def test_the_example_of_the_page_about_the_package():
     (first, *_) = blocks(ROOT / "docs" / "python.md", "python")
     scope = {}
