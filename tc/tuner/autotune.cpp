@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tc::autotune: what a tuning run needs, put together.
+#include <ext/stdio_filebuf.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <iostream>
+#include <istream>
+#include <ostream>
 #include <set>
 
 #include "tc/compiler/pipeline.h"
@@ -139,7 +141,13 @@ std::vector<MappingOptions> seed_options(const TuneSettings& settings,
 }  // namespace
 
 int run_tune_worker() {
-  return tuner::run_worker(std::cin, std::cout);
+  // Streams of our own: those of the standard library are not whole in every shared library that
+  // holds that library's archive.
+  __gnu_cxx::stdio_filebuf<char> input(dup(STDIN_FILENO), std::ios::in);
+  __gnu_cxx::stdio_filebuf<char> output(dup(STDOUT_FILENO), std::ios::out);
+  std::istream in(&input);
+  std::ostream out(&output);
+  return tuner::run_worker(in, out);
 }
 
 Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def,
