@@ -19,6 +19,7 @@ namespace {
 using cuda_limits::kBlock;
 using cuda_limits::kGrid;
 using cuda_limits::kMostShared;
+using cuda_limits::kThreads;
 
 std::optional<std::string> refuse(const LaunchShape& shape) {
   std::int64_t threads = 1;
@@ -29,7 +30,7 @@ std::optional<std::string> refuse(const LaunchShape& shape) {
       return fmt::format("a block of {} threads along axis {}", shape.block[axis], axis);
     threads *= shape.block[axis];
   }
-  if (threads > kMaxThreads) return fmt::format("a block of {} threads", threads);
+  if (threads > kThreads) return fmt::format("a block of {} threads", threads);
   if (static_cast<std::int64_t>(shape.shared_bytes) > kMostShared)
     return fmt::format("{} bytes of shared memory, the largest device has {}", shape.shared_bytes,
                        kMostShared);

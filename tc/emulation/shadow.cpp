@@ -11,7 +11,9 @@ namespace {
 
 // Flags beside the thread number of an updater: updates of several threads that nothing orders
 // leave one record.
-constexpr std::uint16_t kThreadMask = kMaxThreads - 1;
+constexpr std::uint16_t kThreadMask = cuda_limits::kThreads - 1;
+static_assert((cuda_limits::kThreads & kThreadMask) == 0 && kThreadMask < 1u << 14,
+              "a thread number leaves room for the flags");
 constexpr std::uint16_t kSeveralLanes = 1u << 14;  ///< threads of one warp
 constexpr std::uint16_t kSeveralWarps = 1u << 15;
 

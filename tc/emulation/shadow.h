@@ -12,12 +12,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "tc/support/cuda_limits.h"
+
 namespace tc::emulation {
 
 using Clock = std::uint32_t;
 constexpr int kWarpSize = 32;
-constexpr int kMaxThreads = 1024;
-constexpr int kMaxWarps = kMaxThreads / kWarpSize;
+constexpr int kMaxWarps = cuda_limits::kThreads / kWarpSize;
 /// Write clock of a byte with a copy under way.
 constexpr Clock kInFlight = ~Clock{0};
 /// Write clock of a byte that has its value from before the first launch. All others are later.
