@@ -154,6 +154,11 @@ void Accesses::access(AccessKind kind, const void* address, std::size_t bytes, i
 
 namespace {
 
+/// Bytes. An atomic access to fewer goes by the aligned 4 bytes around it (atomic.cuh): those of
+/// shared memory must be there. In global memory they are, whatever the tensor's size, since
+/// devices map memory in pages; what they hold stays, and may be accessed at the same time.
+constexpr std::size_t kNarrowestExchange = 2;
+
 bool misaligned(const void* address, std::size_t bytes) {
   const bool one_instruction = bytes <= 16 && (bytes & (bytes - 1)) == 0 && bytes > 0;
   return one_instruction && reinterpret_cast<std::uintptr_t>(address) % bytes != 0;
@@ -170,6 +175,13 @@ void Accesses::access_shared(AccessKind kind, SharedMemory::Range& range, const 
     stop(FindingKind::Misaligned, range.name(), offset, line,
          fmt::format("{} {} bytes at byte {} of shared '{}', whose address is no multiple of {}",
                      verb(kind), bytes, offset, range.name(), bytes));
+  const std::size_t in_block = range.offset() + static_cast<std::size_t>(offset);
+  if (is_atomic(kind) && bytes < kNarrowestExchange && (in_block | 3) >= shared_->bytes())
+    stop(
+        FindingKind::OutOfBounds, range.name(), offset, line,
+        fmt::format("{} {} bytes at byte {} of shared '{}' by exchanging the word around it, which "
+                    "ends past the {} bytes of the launch",
+                    verb(kind), bytes, offset, range.name(), shared_->bytes()));
   const ConflictSite site = range.shadow().access(kind, static_cast<std::size_t>(offset), bytes,
                                                   state_.position.thread, state_.time);
   if (site.conflict != Conflict::None)

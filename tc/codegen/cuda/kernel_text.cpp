@@ -10,9 +10,13 @@
 #include "tc/codegen/cuda/launch.h"
 #include "tc/support/check.h"
 #include "tc/support/cuda_limits.h"
+#include "tc/support/numeric.h"
 
 namespace tc::codegen::cuda {
 namespace {
+
+/// Bytes that an atomic update of a narrow element exchanges: shared memory has whole ones.
+constexpr std::int64_t kWord = 4;
 
 /// What the body says about its variables, buffers and threads.
 struct Uses {
@@ -208,6 +212,7 @@ private:
       offsets.push_back(bytes);
       bytes += storage_count(*buffer) * storage_size(buffer->type);
     }
+    bytes = ceil_div(bytes, kWord) * kWord;
     if (bytes > target.shared_bytes)
       return cuda_limits::shared_memory(kernel_.name, bytes, target.arch, target.shared_bytes);
     // Beyond this it is declared at the launch.

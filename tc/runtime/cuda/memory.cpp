@@ -10,6 +10,9 @@
 namespace tc::runtime::cuda {
 namespace {
 
+/// Bytes: atomic updates of narrow elements exchange whole words (device/atomic.cuh).
+constexpr std::size_t kWord = 4;
+
 CuDevicePtr address_of(const void* pointer) {
   return reinterpret_cast<CuDevicePtr>(pointer);
 }
@@ -25,7 +28,7 @@ Result<DeviceMemory, Rejection> DeviceMemory::allocate(std::shared_ptr<const Dri
     std::size_t available = 0;
     const RelaxedCapture relaxed(driver->api());
     const auto allocate = [&](const DriverApi& api) {
-      const CuResult code = api.memory_alloc(&memory.address_, bytes);
+      const CuResult code = api.memory_alloc(&memory.address_, (bytes + kWord - 1) / kWord * kWord);
       std::size_t total = 0;
       if (code == result::kOutOfMemory) api.memory_info(&available, &total);
       return code;

@@ -315,6 +315,32 @@ TEST(Memory, AtomicUpdates) {
   }
 }
 
+/// The other bytes of the word around an element belong to other tensors: what lies before and
+/// behind a view of bytes at any address stays, also when the view ends in the middle of a word.
+TEST(Memory, AtomicUpdatesOfBytesLeaveTheirNeighbours) {
+  std::vector<std::string> kernels;
+  for (const int n : {1, 2, 3, 5})
+    kernels.push_back(fmt::format("kernel a {{\n buffer X int32[{0}]\n buffer Z int8[{0}] "
+                                  "writable\n buffer B bool[{0}] writable\n grid i 4\n thread t "
+                                  "{0}\n atomic add Z[t] = X[t]\n atomic or B[t] = X[t] > "
+                                  "1i32\n}}\n",
+                                  n));
+  const Batch batch(kernels);
+  std::size_t k = 0;
+  for (const int n : {1, 2, 3, 5}) {
+    std::vector<std::int32_t> x;
+    for (int i = 0; i < n; ++i)
+      x.push_back(i);
+    std::vector<std::int8_t> z(static_cast<std::size_t>(n), 7);
+    std::vector<std::uint8_t> b(static_cast<std::size_t>(n), 0);
+    expect_runs(batch, k++, {argument(x), argument(z), argument(b)});
+    for (int i = 0; i < n; ++i) {
+      EXPECT_EQ(z[static_cast<std::size_t>(i)], 7 + 4 * i);
+      EXPECT_EQ(b[static_cast<std::size_t>(i)], i > 1 ? 1 : 0);
+    }
+  }
+}
+
 TEST(Memory, AtomicMinimaPropagateNaN) {
   const Batch batch(
       {"kernel a {\n buffer X float32[8]\n buffer Z float32[2] writable\n buffer F bool[2] "

@@ -180,6 +180,27 @@ TEST(Threads, AsynchronousCopies) {
   EXPECT_TRUE(outcome_of_copy("", z).has_value());
 }
 
+/// Atomic updates of elements of a byte or less exchange the word around them.
+TEST(Threads, SharedMemoryEndsWithAWholeWord) {
+  const auto text = [](const char* type, int count, int last) {
+    return fmt::format("kernel k {{\n buffer Z int32[1] writable\n thread t 64\n alloc A int32[3] "
+                       "shared writable\n alloc S {0}[{1}] shared writable\n S[{2}]?(t == 0) = "
+                       "3i32\n barrier block\n atomic max S[{2}] = int32(t % 7)\n barrier block\n "
+                       "Z[0]?(t == 0) = S[{2}]\n}}\n",
+                       type, count, last);
+  };
+  const Batch batch({text("int8", 5, 4), text("uint8", 4, 1), text("int16", 5, 4),
+                     text("int4", 3, 2), text("int8", 50001, 50000)});
+  const std::int64_t bytes[] = {16 + 8, 16 + 4, 16 + 12, 16 + 4, 16 + 50004};
+  for (std::size_t k = 0; k < std::size(bytes); ++k) {
+    const auto& info = batch.source(k).kernels[0];
+    EXPECT_EQ(info.static_shared_bytes + info.dynamic_shared_bytes, bytes[k]);
+    std::vector<std::int32_t> z(1);
+    expect_runs(batch, k, {argument(z)});
+    EXPECT_EQ(z[0], 6);
+  }
+}
+
 TEST(Threads, LimitsOfABlock) {
   const auto refused = [](const std::string& text) {
     const auto source = codegen::cuda::emit(single_launch(text), cuda_target(), {});

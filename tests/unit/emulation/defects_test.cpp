@@ -73,6 +73,13 @@ const std::vector<Case>& cases() {
        "tile",
        ""},
       {"next_array", {Kind::OutOfBounds}, "tile", "of shared 'tile', which has 128 bytes"},
+      {"word_beyond",
+       {Kind::OutOfBounds},
+       "flags",
+       "by exchanging the word around it, which ends past the 5 bytes of the launch",
+       64,
+       1,
+       5},
       {"update_before_write", {Kind::UninitialisedRead}, "counter", "updates 4 bytes", 64, 1, 4},
       {"unannounced", {Kind::GuardDamaged}, "out", "changed byte 256 of 'out', which has 256"},
   };

@@ -597,6 +597,11 @@ int alive(const std::string& kind) {
   if (kind == "context") return static_cast<int>(state().retained.size());
   return static_cast<int>(state().alive[kind].size());
 }
+std::size_t block_bytes(const void* address) {
+  const std::lock_guard lock(state().mutex);
+  const auto found = state().blocks.find(reinterpret_cast<std::uintptr_t>(address));
+  return found == state().blocks.end() ? 0 : found->second.first;
+}
 int current_device() {
   return current();
 }

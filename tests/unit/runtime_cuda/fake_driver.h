@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -74,6 +75,8 @@ int attribute(const std::string& kernel, int attribute);
 std::vector<std::string> violations();
 /// Modules and contexts held, streams, events, graphs, blocks of memory alive.
 int alive(const std::string& kind);
+/// Bytes of a block of cuMemAlloc; 0: it is none, or given back.
+std::size_t block_bytes(const void* address);
 /// The thread's current context as a device; -1: none.
 int current_device();
 /// Makes a device's context current, as a framework would have done.

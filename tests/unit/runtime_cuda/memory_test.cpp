@@ -37,6 +37,16 @@ TEST_F(MemoryTest, CopiesAndFills) {
   EXPECT_EQ(info->total_bytes, 8192U);
 }
 
+TEST_F(MemoryTest, BlocksEndWithAWholeWord) {
+  const auto driver = open();
+  for (const std::size_t bytes : {1U, 3U, 4U, 5U, 4095U}) {
+    const auto memory = DeviceMemory::allocate(driver, 0, bytes);
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(memory->size(), bytes);
+    EXPECT_EQ(fake::block_bytes(memory->get()), (bytes + 3) / 4 * 4);
+  }
+}
+
 TEST_F(MemoryTest, NoBytesNeedNoDevice) {
   const auto driver = open();
   const auto memory = DeviceMemory::allocate(driver, 0, 0);

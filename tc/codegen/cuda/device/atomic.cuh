@@ -2,7 +2,10 @@
 //
 // Atomic updates of one element, of every operation and element type: read, combine in the compute
 // type, write, with nothing in between. Where the machine has no instruction for it, a loop
-// exchanges the word that holds the element until nobody came between.
+// exchanges the word that holds the element until nobody came between. The word is the element
+// itself if that has 2, 4 or 8 bytes. The machine exchanges nothing smaller: for an element of a
+// byte or less the word is the aligned 4 bytes around it. Its other bytes, which may lie beyond the
+// tensor, are written as they were read, in the same step.
 //
 // The machine's own addition of float32 in global memory takes subnormal numbers for zero.
 #pragma once
@@ -76,29 +79,28 @@ TC_DEVICE unsigned_of<T> updated_bits(unsigned_of<T> bits, value_of<T> operand) 
 
 #if defined(__CUDACC__)
 
-/// Exchanges `width` bits from bit `first` of a word for update(these bits).
-template <class Update>
-TC_DEVICE void exchange_bits(uint32* word, uint32 first, uint32 width, Update update) {
-  const uint32 mask = (width == 32 ? 0xffffffffu : (1u << width) - 1u) << first;
-  uint32 seen = *const_cast<volatile uint32*>(word);
+/// Exchanges a word for update(word).
+template <class Word, class Update>
+TC_DEVICE void exchange(Word* word, Update update) {
+  Word seen = *const_cast<volatile Word*>(word);
   while (true) {
-    const uint32 next = (seen & ~mask) | ((update((seen & mask) >> first) << first) & mask);
+    const Word next = update(seen);
     if (next == seen) return;
-    const uint32 found = atomicCAS(word, seen, next);
+    const Word found = atomicCAS(word, seen, next);
     if (found == seen) return;
     seen = found;
   }
 }
+
+/// Exchanges `width` bits, fewer than 32, from bit `first` of byte `at` on for update(these bits).
 template <class Update>
-TC_DEVICE void exchange_double_word(uint64* word, Update update) {
-  uint64 seen = *const_cast<volatile uint64*>(word);
-  while (true) {
-    const uint64 next = update(seen);
-    if (next == seen) return;
-    const uint64 found = atomicCAS(word, seen, next);
-    if (found == seen) return;
-    seen = found;
-  }
+TC_DEVICE void exchange_bits(void* at, uint32 first, uint32 width, Update update) {
+  const auto place = reinterpret_cast<uint64>(at);
+  first += static_cast<uint32>(place & 3) * 8;
+  const uint32 mask = ((1u << width) - 1u) << first;
+  exchange(reinterpret_cast<uint32*>(place & ~uint64{3}), [&](uint32 word) {
+    return (word & ~mask) | ((update((word & mask) >> first) << first) & mask);
+  });
 }
 
 template <class T>
@@ -152,27 +154,23 @@ TC_DEVICE void atomic_update(T* at, value_of<T> operand) {
     atomic_extreme<false>(at, operand);
   } else if constexpr (is_same<Operation, max_operation> && is_floating<T>) {
     atomic_extreme<true>(at, operand);
-  } else if constexpr (sizeof(T) == 8) {
-    exchange_double_word(reinterpret_cast<uint64*>(at),
-                         [&](uint64 bits) { return updated_bits<Operation, T>(bits, operand); });
+  } else if constexpr (sizeof(T) > 1) {
+    using Word = unsigned_of<T>;
+    exchange(reinterpret_cast<Word*>(at),
+             [&](Word bits) { return updated_bits<Operation, T>(bits, operand); });
   } else {
-    const auto place = reinterpret_cast<uint64>(at);
-    exchange_bits(reinterpret_cast<uint32*>(place & ~uint64{3}), static_cast<uint32>(place & 3) * 8,
-                  8 * sizeof(T), [&](uint32 bits) {
-                    return static_cast<uint32>(
-                        updated_bits<Operation, T>(static_cast<unsigned_of<T>>(bits), operand));
-                  });
+    exchange_bits(at, 0, 8, [&](uint32 bits) {
+      return uint32{updated_bits<Operation, T>(static_cast<uint8>(bits), operand)};
+    });
   }
 }
 
 template <class Operation, class T>
 TC_DEVICE void atomic_update_nibble(T* byte, uint32 shift, int operand) {
-  const auto place = reinterpret_cast<uint64>(byte);
-  exchange_bits(reinterpret_cast<uint32*>(place & ~uint64{3}),
-                static_cast<uint32>(place & 3) * 8 + shift, 4, [&](uint32 bits) {
-                  const int old = storage<T>::decode(static_cast<uint8>(bits));
-                  return uint32{storage<T>::encode(Operation::combine(old, operand))};
-                });
+  exchange_bits(byte, shift, 4, [&](uint32 bits) {
+    const int old = storage<T>::decode(static_cast<uint8>(bits));
+    return uint32{storage<T>::encode(Operation::combine(old, operand))};
+  });
 }
 
 #else

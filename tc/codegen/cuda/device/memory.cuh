@@ -169,7 +169,8 @@ TC_DEVICE void write_nibble(T* base, Offset offset, uint8 nibble TC_CALLER) {
     at->byte = replaced();
   } else {
 #if defined(__CUDACC__)
-    // Another thread may write the other nibble at the same time; two atomic steps leave it alone.
+    // Another thread may write the other nibble at the same time; two atomic steps leave it alone,
+    // and the other bytes of the word.
     const auto place = reinterpret_cast<uint64>(at);
     auto* word = reinterpret_cast<uint32*>(place & ~uint64{3});
     const uint32 bit = static_cast<uint32>(place & 3) * 8 + shift;

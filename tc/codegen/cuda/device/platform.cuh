@@ -18,7 +18,7 @@
 #define TC_KERNEL_END(name)
 /// An array in the shared memory of the block. The host needs its place among them.
 #define TC_SHARED(type, name, count, alignment, offset)                                            \
-  __shared__ alignas(alignment) type name[count]
+  __shared__ alignas(alignment) type name[tc::in_whole_words<type>(count)]
 /// The same in the shared memory whose size is given at launch.
 #define TC_SHARED_DYNAMIC(type, name, count, alignment, offset)                                    \
   type* const name = reinterpret_cast<type*>(tc::dynamic_shared + (offset))
@@ -62,6 +62,13 @@ using uint64 = unsigned long long;
 #if defined(__CUDACC__)
 
 extern __shared__ __align__(1024) unsigned char dynamic_shared[];
+
+/// Elements of an array that ends with a whole word: atomic.cuh exchanges words.
+template <class T>
+TC_DEVICE constexpr int in_whole_words(int count) {
+  constexpr int elements = sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1;
+  return (count + elements - 1) / elements * elements;
+}
 
 /// Axis 0, 1, 2: x, y, z.
 template <int Axis>

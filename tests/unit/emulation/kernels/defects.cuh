@@ -182,6 +182,15 @@ static void next_array(float* out) {
 }
 TC_EMULATION_ENTRY(next_array)
 
+static void word_beyond(float* out) {
+  auto* flags = static_cast<signed char*>(shared_memory(0, 5, "flags"));
+  if (thread_index() == 0) store(&flags[4], static_cast<signed char>(0));
+  barrier_block();
+  atomic_add(&flags[4], static_cast<signed char>(1));  // defect
+  store(&out[thread_index()], 1.0f);
+}
+TC_EMULATION_ENTRY(word_beyond)
+
 static void update_before_write(int* out) {
   int* counter = static_cast<int*>(shared_memory(0, sizeof(int), "counter"));
   atomic_add(counter, 1);  // defect
