@@ -98,6 +98,38 @@ TEST_F(CompiledByNvrtc, EveryTypeAndBuiltin) {
           .text);
 }
 
+/// Two bytes are exchanged as such, one goes by the word around it, for which shared memory has
+/// room.
+TEST_F(CompiledByNvrtc, NarrowAtomicUpdates) {
+  const auto ptx_of = [&](const char* type) {
+    const auto compiled =
+        compile(emitted(fmt::format("kernel k {{\n buffer Z {0}[5] writable\n thread t 5\n alloc S "
+                                    "{0}[5] shared writable\n S[t] = 1i32\n barrier block\n "
+                                    "atomic mul S[t / 2] = 2i32\n barrier block\n atomic mul "
+                                    "Z[t / 2] = S[t]\n}}\n",
+                                    type))
+                    .text);
+    EXPECT_EQ(compiled.kernels.at(0).static_shared, std::string(type) == "int16" ? 12 : 8);
+    return compiled.ptx;
+  };
+  const std::string two = ptx_of("int16");
+  EXPECT_NE(two.find(".cas.b16"), std::string::npos) << two;
+  EXPECT_EQ(two.find(".cas.b32"), std::string::npos) << two;
+  EXPECT_NE(ptx_of("int8").find(".cas.b32"), std::string::npos);
+}
+
+/// Exactly as many as a launch takes, which every architecture and release has to take.
+TEST_F(CompiledByNvrtc, AsManyParametersAsALaunchTakes) {
+  std::string text = "kernel many {\n";
+  std::string sum = "0.0f";
+  for (int b = 0; b < 511; ++b) {
+    text += fmt::format(" buffer x{} float32[8]\n", b);
+    sum += fmt::format(" + x{}[i]", b);
+  }
+  compile(
+      emitted(text + " buffer z float32[8] writable\n thread i 8\n z[i] = " + sum + "\n}\n").text);
+}
+
 TEST_F(CompiledByNvrtc, AsynchronousCopiesAndShuffles) {
   const auto compiled = compile(R"(
 #include "tc/codegen/cuda/device/copy.cuh"

@@ -228,6 +228,39 @@ TEST(Text, GridsBeyondOneAxis) {
   EXPECT_EQ(refused.error().used, 3000000000000000);
 }
 
+/// A sum of `count` - 1 buffers in one more.
+std::string with_buffers(int count, int ints) {
+  std::string text = "kernel many {\n";
+  std::string sum = "0.0f";
+  for (int b = 0; b + 1 < count; ++b) {
+    text += " buffer x" + std::to_string(b) + " float32[8]\n";
+    sum += " + x" + std::to_string(b) + "[i]";
+  }
+  text += " buffer z float32[8] writable\n";
+  for (int p = 0; p < ints; ++p)
+    text += " int t" + std::to_string(p) + "\n";
+  return text + " thread i 8\n z[i] = " + sum + "\n}\n";
+}
+
+TEST(Text, ParametersUpToWhatALaunchTakes) {
+  constexpr int kMost = 4096 / 8;  // bytes of a launch, and of a pointer or an integer
+  for (const int ints : {0, 3}) {
+    const std::vector<std::int64_t> values(static_cast<std::size_t>(ints), 1);
+    const auto made = [&](int count) {
+      return codegen::cuda::emit(single_launch(with_buffers(count - ints, ints), values),
+                                 cuda_target(), {});
+    };
+    ASSERT_TRUE(made(kMost));
+    const auto refused = made(kMost + 1);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, RejectionKind::Unsupported);
+    EXPECT_EQ(refused.error().used, kMost + 1);
+    EXPECT_EQ(refused.error().limit, kMost);
+    EXPECT_EQ(refused.error().message,
+              "kernel 'many' has 513 parameters, at most 512 can be passed");
+  }
+}
+
 TEST(Text, IsTheSameEveryTime) {
   const char* text =
       "kernel k {\n buffer A float32[8]\n buffer B float32[8] writable\n grid i 8\n B[i] = "
