@@ -242,7 +242,8 @@ void add_call_flags(CLI::App& command, CallFlags& flags, const Environment& envi
   command.add_option("-f,--def", flags.def, "def to use; not needed when the text has one");
   command.add_option("-D,--define", flags.defines, "NAME=VALUE of a size or const parameter");
   command.add_option("--input", flags.inputs, "NAME=FILE.npy of a tensor, NAME=NUMBER of a scalar");
-  command.add_option("--target", flags.target, "cpu or cuda[:N]");
+  command.add_option("--target", flags.target, "cpu or cuda[:N]")
+      ->each([&flags](const std::string&) { flags.target_given = true; });
   command.add_option("--arch", flags.arch,
                      "native; x86-64-v3 and other levels; sm_80, sm_90a and other GPUs");
   command.add_option("--options", flags.options, "default, naive, tuned, or a JSON file");
@@ -325,7 +326,12 @@ NamedTarget make_target(const CallFlags& flags, const CompileContext& context) {
   const bool has_arch = flags.arch != "native";
   std::string name = flags.target;
   // The name of a GPU's architecture says the target too.
-  if (name == "cpu" && flags.arch.rfind("sm_", 0) == 0) name = "cuda";
+  const bool says_cuda = flags.arch.rfind("sm_", 0) == 0;
+  if (name == "cpu" && says_cuda && flags.target_given)
+    throw CommandError(kUsage, fmt::format("--arch {} names an architecture of target 'cuda', but "
+                                           "--target is 'cpu'; leave one of them out",
+                                           flags.arch));
+  if (name == "cpu" && says_cuda) name = "cuda";
   const bool gpu = name == "cuda" || name.rfind("cuda:", 0) == 0;
   if (has_arch && (name == "cpu" || gpu))
     name = (gpu ? "cuda-" : "cpu-") + flags.arch;

@@ -25,6 +25,7 @@ struct CallFlags {
   std::vector<std::string> defines;  ///< -D NAME=VALUE
   std::vector<std::string> inputs;   ///< --input NAME=FILE, or NAME=NUMBER for a scalar
   std::string target;
+  bool target_given = false;       ///< by --target
   std::string environment_target;  ///< what TC_TARGET says; empty: it is not set
   std::string arch = "native";
   std::string options = "default";

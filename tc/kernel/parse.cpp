@@ -32,12 +32,7 @@ private:
   }
 
   StmtPtr statement() {
-    const Token& token = in_.peek();
-    if (token.kind == Token::Kind::Comment) {
-      std::string text = in_.next().text.substr(1);
-      if (!text.empty() && text.front() == ' ') text.erase(0, 1);
-      return make_stmt(Comment{std::move(text)});
-    }
+    if (auto text = in_.comment()) return make_stmt(Comment{std::move(*text)});
     if (in_.is("unrolled") && in_.is_at(1, "for")) {
       in_.next();
       in_.next();

@@ -70,6 +70,13 @@ void TextReader::expect(std::string_view text) {
   if (!accept(text)) fail(fmt::format("expected '{}' before '{}'", text, peek().text));
 }
 
+std::optional<std::string> TextReader::comment() {
+  if (peek().kind != Token::Kind::Comment) return std::nullopt;
+  std::string text = next().text.substr(1);
+  if (!text.empty() && text.front() == ' ') text.erase(0, 1);
+  return text;
+}
+
 std::string TextReader::name() {
   if (peek().kind != Token::Kind::Name)
     fail(fmt::format("expected a name before '{}'", peek().text));

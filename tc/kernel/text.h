@@ -82,6 +82,7 @@ public:
   bool accept(std::string_view punct_or_name);
   void expect(std::string_view punct_or_name);
   bool at_end() const { return peek().kind == Token::Kind::End; }
+  std::optional<std::string> comment();  ///< the words of a `# ...` that comes next
   std::string name();
   std::int64_t integer();  ///< optional minus sign
   [[noreturn]] void fail(const std::string& message) const;

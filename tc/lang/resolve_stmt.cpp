@@ -3,6 +3,7 @@
 // Statements: comprehensions and `for`.
 #include <fmt/format.h>
 
+#include "tc/lang/print_ast.h"
 #include "tc/lang/resolver.h"
 #include "tc/support/check.h"
 
@@ -429,6 +430,7 @@ void DefResolver::comprehension(const ast::Stmt& stmt, const ast::Comprehension&
           true;  // one error is enough for what reads it
     return;
   }
+  out.text = format(stmt);
   finish_value(source, value, out);
   check_statement(source, out);
   check_accumulation(source, out);

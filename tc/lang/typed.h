@@ -159,6 +159,7 @@ enum class ReduceOp { Add, Mul, Min, Max, ArgMin, ArgMax };
 struct Statement {
   int id = 0;  ///< position in textual order within the def, after inlining
   SourceRange range;
+  std::string text;                 ///< as the formatter writes it, on one line; for people only
   std::vector<Index> indices;       ///< in order of first appearance
   std::vector<ExprPtr> conditions;  ///< bool, affine or floor/mod by constants; all must hold
   std::vector<ExprPtr>

@@ -108,6 +108,7 @@ private:
     statement.name = "S" + std::to_string(source.id) + suffix;
     statement.source = source.id;
     statement.range = source.range;
+    statement.text = source.text;
     statement.loops = loops_;
     statement.indices = source.indices;
     statement.conditions = source.conditions;

@@ -72,6 +72,7 @@ struct Statement {
   std::string name;  ///< isl tuple name, unique
   int source = 0;    ///< lang::Statement::id
   SourceRange range;
+  std::string text;        ///< lang::Statement::text of the source
   std::vector<int> loops;  ///< ForLoop::var of enclosing loops, outermost first
   std::vector<lang::Index>
       indices;  ///< bounds over other indices, for variables, integers. IndexRef(i) is indices[i]

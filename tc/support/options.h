@@ -92,11 +92,15 @@ void for_each_field(F&& f) {
                               "threads of a block on a GPU; 0: the model decides",
                               domain::non_negative});
   f(OptionField<std::int64_t>{"vector_bits", &O::vector_bits, "0, 1 or a power of two from 64",
-                              "vector width in bits; 0: the target's; 1: scalar code",
+                              "vector width in bits; 0: the target's; 1: scalar code; on a GPU all "
+                              "values but 1 mean accesses of up to 16 bytes",
                               domain::vector_bits});
-  f(OptionField<std::int64_t>{"register_rows", &O::register_rows, "0 to 32",
-                              "unrolled rows of a register tile; 0: the model decides",
-                              domain::up_to<32>});
+  f(OptionField<std::int64_t>{
+      "register_rows", &O::register_rows, "0 to 32",
+      "unrolled rows of a register tile; 0: the model decides; on a GPU 1 "
+      "means one element of a thread at a time, but for the register tiles of "
+      "packed products, and other values nothing",
+      domain::up_to<32>});
   f(OptionField<std::int64_t>{"register_vectors", &O::register_vectors, "0 to 8",
                               "vectors per row of a register tile; 0: the model decides",
                               domain::up_to<8>});

@@ -321,6 +321,7 @@ private:
   bool begin_op(const StatementFrame& frame, Op& op) const {
     const Translator translator = this->translator(frame);
     op.label = frame.statement->name;
+    op.text = frame.statement->text;
     op.dims = frame.dims;
     for (const auto& condition : frame.statement->conditions) {
       ExprPtr test = translator.value(condition);

@@ -103,6 +103,7 @@ struct Layout {
 struct Op {
   OpKind kind = OpKind::Map;
   std::string label;  ///< statement name
+  std::string text;   ///< the statement as its program has it, one line; empty for what only helps
   std::vector<Digit> digits;
   std::vector<Dim> dims;
   std::vector<kernel::ExprPtr> conditions;

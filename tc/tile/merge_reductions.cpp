@@ -132,6 +132,7 @@ bool merge(std::vector<Node>& nodes, std::size_t earlier, std::size_t later) {
     return false;
   Op merged = first;
   merged.label += "_" + moved.label;
+  if (merged.text != moved.text) merged.text += "; " + moved.text;
   merged.targets.insert(merged.targets.end(), moved.targets.begin(), moved.targets.end());
   nodes[earlier] = std::move(merged);
   nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(later));

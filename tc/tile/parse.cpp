@@ -140,6 +140,7 @@ private:
     op.kind = kind;
     op.label = in_.name();
     in_.expect("{");
+    if (auto text = in_.comment()) op.text = std::move(*text);
     while (in_.is("digit") && in_.is_at(2, "stride"))
       op.digits.push_back(digit());
     while (in_.is_at(1, "in"))

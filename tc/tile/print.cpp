@@ -69,6 +69,7 @@ private:
   void operation(const Op& op, Names names) {
     line(fmt::format("{} {} {{", to_text(op.kind), op.label));
     ++depth_;
+    if (!op.text.empty()) line("# " + op.text);
     for (const auto& digit : op.digits)
       line(fmt::format("digit {} stride {} extent {}", names.var(digit.var), digit.stride,
                        digit.extent));

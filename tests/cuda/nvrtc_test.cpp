@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,7 +75,7 @@ protected:
       headers_[std::string(header.name)] = std::string(header.text);
   }
 
-  /// Every text for sm_80 and sm_90a; the texts were made for `arch`.
+  /// Every text for `arch`, for which it was made.
   void compile(const EmulatedCompiler& collected, bool may_spill, const char* arch) {
     std::vector<Text> batch;
     std::size_t kernels = 0;
@@ -102,6 +103,24 @@ protected:
     flush();
     EXPECT_GE(kernels, collected.size()) << arch;
     fmt::print("{}: {} texts, {} kernels\n", arch, collected.size(), kernels);
+  }
+
+  /// Some examples, which use every part of the device headers, for architectures between the two.
+  void compile_some(const NamedOptions& options, const char* arch) {
+    EmulatedCompiler collected(arch);
+    std::size_t found = 0;
+    for (const Example& example : examples()) {
+      static const std::set<std::string> kSome = {"matmul_nn",        "softmax",   "attention",
+                                                  "casts_from_float", "histogram", "nearest_point",
+                                                  "int8_matmul"};
+      if (kSome.count(example.def) == 0) continue;
+      ++found;
+      for (const std::string& problem :
+           collect_example(example, example.sizes.at(1), options, collected.collect()))
+        ADD_FAILURE() << problem;
+    }
+    EXPECT_EQ(found, 7u);
+    compile(collected, false, arch);
   }
 
   /// Examples at their middle size and reported cases, under one set of options.
@@ -147,6 +166,11 @@ protected:
 
 TEST_F(CompiledByNvrtc, WithDefaultOptionsNothingSpills) {
   compile_all({"default", {}}, false);
+}
+
+TEST_F(CompiledByNvrtc, ForArchitecturesBetween) {
+  for (const char* arch : {"sm_86", "sm_89"})
+    compile_some({"default", {}}, arch);
 }
 
 TEST_F(CompiledByNvrtc, WithNaiveOptions) {

@@ -82,6 +82,11 @@ def test_cuda_text_needs_neither_device_nor_nvrtc(tensorc, program, arch):
         assert "matmul" in text and "TC_KERNEL" in text and "float32[33, 17]" in text
 
 
+def test_the_architecture_decides_where_only_the_environment_names_a_target(tensorc, program):
+    done = tensorc("compile", program, "--arch", "sm_80", "--emit", "cuda", *SIZES, env={**NOWHERE, "TC_TARGET": "cpu"})
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("stage", ["tile", "kernel"])
 def test_stages_before_the_text(tensorc, program, stage):
     texts = [tensorc("compile", program, "--emit", stage, *arch, *SIZES) for arch in ([], ["--arch", "sm_90a"])]
@@ -112,6 +117,7 @@ def test_stages_and_architectures_of_the_other_target(tensorc, program):
         (["--emit", "cuda", "--arch", "sm_20"], b"unknown architecture 'sm_20'"),
         (["--emit", "cuda", "--target", "cuda", "--arch", "x86-64-v3"], b"unknown architecture"),
         (["--emit", "kernel", "--target", "cuda:x"], b"unknown target 'cuda:x'"),
+        (["--emit", "kernel", "--target", "cpu", "--arch", "sm_90a"], b"--arch sm_90a names an architecture of target 'cuda', but --target is 'cpu'"),
     ]
     for arguments, message in cases:
         done = tensorc("compile", program, *arguments, *SIZES)
@@ -150,6 +156,52 @@ def test_a_disassembler_on_the_path_is_used(tensorc, program, nvrtc, tmp_path):
     done = tensorc("compile", program, "--arch", "sm_80", "--emit", "sass", *SIZES, env=env)
     assert done.returncode == 4
     assert b"status 3" in done.stderr and b"broken" in done.stderr
+
+
+def test_comments_name_the_statement_with_its_text(tensorc, tmp_path):
+    file = tmp_path / "f.tc"
+    long = " + ".join(f"X(i,{j})" for j in range(40))
+    file.write_text(
+        "def f(float(N,64) X, float(N) w) -> (m, v, Y, z) {\n"
+        "  m(i)+=!X(i,r_j)/64   # a mean\n"
+        "  v(i) +=! X(i,r_j)*X(i,r_j)\n"
+        "  Y(i,j)=X(i,j)*w(i)\n"
+        "      where j in 0:64\n"
+        f"  z(i) = {long}\n"
+        "}\n"
+    )
+    arguments = ["-D", "N=100", "--arch", "sm_90a"]
+    for options in ([], ["--fusion", "min", "--threads", "48"], ["--options", "naive"]):
+        text = tensorc("compile", file, *arguments, *options, "--emit", "cuda").stdout.decode()
+        comments = [line.strip() for line in text.splitlines() if line.lstrip().startswith("// S")]
+        for statement in ("m(i) +=! X(i,r_j) / 64", "v(i) +=! X(i,r_j) * X(i,r_j)", "Y(i,j) = X(i,j) * w(i) where j in 0:64"):
+            assert any(statement in comment for comment in comments), (statement, comments)
+        shortened = next(comment for comment in comments if "z(i) = X(i,0) + X(i,1)" in comment)
+        assert shortened.endswith(" ...") and len(shortened) < 170
+        for stage in ("tile", "kernel"):
+            stopped = tmp_path / f"f.{stage}"
+            assert tensorc("compile", file, *arguments, *options, "--emit", stage, "-o", stopped).returncode == 0
+            resumed = tensorc("compile", stopped, "--from", stage, "--arch", "sm_90a", *options, "--emit", "cuda")
+            assert resumed.stdout.decode() == text, stage
+
+
+def test_options_that_make_no_difference(tensorc, program):
+    """What docs/cuda.md says of vector_bits and register_rows."""
+    sizes = {"M": 256, "N": 256, "K": 256}
+    product = cuda_text(tensorc, program, sizes)
+    for options in (["--vector-bits", "64"], ["--vector-bits", "128"], ["--register-rows", "5"]):
+        assert cuda_text(tensorc, program, sizes, *options) == product, options
+    assert cuda_text(tensorc, program, sizes, "--vector-bits", "1") != product
+
+    def register_tile(text):
+        return re.findall(r"tc::local_array<.*_acc;.*", text)
+
+    assert register_tile(product)
+    single = cuda_text(tensorc, program, sizes, "--register-rows", "1")
+    assert single != product and register_tile(single) == register_tile(product)
+    plain = cuda_text(tensorc, program, sizes, "--stage", "false")
+    assert cuda_text(tensorc, program, sizes, "--stage", "false", "--register-rows", "1") != plain
+    assert cuda_text(tensorc, program, sizes, "--stage", "false", "--register-rows", "5") == plain
 
 
 def test_options_follow_the_target(tensorc, program):
@@ -204,6 +256,10 @@ def test_a_deep_reduction_block_is_cut_to_what_fits(tensorc, program):
             assert max(shared_bytes(text)) <= limit
             deepest[arch, depth] = int(panels[0])
     assert deepest["sm_90a", 64] == 64
+    small = {"M": 64, "N": 64, "K": 40}
+    whole = cuda_text(tensorc, program, small, "--contract-block-k", "4096")
+    for depth in (2**62, 2**63 - 1):
+        assert cuda_text(tensorc, program, small, "--contract-block-k", str(depth)) == whole
     assert deepest["sm_86", 1024] < deepest["sm_90a", 1024] < 1024
 
 

@@ -74,8 +74,7 @@ public:
   }
 
 private:
-  /// Copies and products of one point of the looped reductions. Registers for what is fetched ahead
-  /// are declared in `declarations`.
+  /// Copies and products of one point of the looped reductions; `declarations` get their registers.
   std::vector<tile::Node> products(std::vector<tile::Node>& declarations) {
     std::vector<tile::Node> before, block, next;
     for (std::size_t f = 0; f < panels_.size(); ++f) {
@@ -172,7 +171,8 @@ private:
   }
 
   std::int64_t wanted_depth() const {
-    return options_.contract_block_k > 0 ? options_.contract_block_k : panel_depth();
+    const std::int64_t given = std::min(options_.contract_block_k, volume(op_, roles_.reductions));
+    return given > 0 ? given : panel_depth();
   }
 
   static bool depends(const Factor& factor, int reduction) {
@@ -609,6 +609,7 @@ private:
 
   tile::Op multiply() {
     tile::Op op = on_tiles(true);
+    op.text = op_.text;
     op.targets = {{accumulator_, registers(), in_runs(from_panels(op_.targets[0].value))}};
     op.combine = tile::Combine::Add;
     op.kind = tile::classify(op);

@@ -193,6 +193,8 @@ private:
   /// The combination of the parts, but for its values.
   tile::Op joining() {
     tile::Op join = op_;
+    join.label += "_join";
+    join.text.clear();
     join.dims.clear();
     join.conditions.clear();
     for (std::size_t d = 0; d < op_.dims.size(); ++d)

@@ -14,6 +14,17 @@ using kernel::StmtPtr;
 
 namespace {
 
+constexpr std::size_t kCommentLength = 160;
+
+/// The statement's name and text, on one line that is not too long to read.
+std::string comment_of(const tile::Op& op) {
+  if (op.text.empty()) return op.label;
+  std::string comment = op.label + ": " + op.text;
+  if (comment.size() <= kCommentLength) return comment;
+  comment.resize(kCommentLength - 4);
+  return comment + " ...";
+}
+
 class BodyLowering {
 public:
   BodyLowering(Names& names, const BodyHooks& hooks) : names_(names), hooks_(hooks) {}
@@ -51,7 +62,7 @@ private:
       rejection_ = stmt.error();
       return;
     }
-    out.push_back(kernel::make_stmt(kernel::Comment{op.label}));
+    out.push_back(kernel::make_stmt(kernel::Comment{comment_of(op)}));
     hooks_.before_op(op, out);
     out.push_back(*stmt);
   }

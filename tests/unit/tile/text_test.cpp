@@ -29,6 +29,7 @@ kernel matmul_0 {
   buffer C float32[100, 32] align 64 writable
   grid m_tile in 0:100 step 64
   contract S0 {
+    # C(m,n) +=! A(m,r_k) * B(r_k,n)
     m in m_tile:min(m_tile + 64, 100) extent 64
     n in 0:32 extent 32
     k in 0:40 extent 40 reduction
