@@ -142,8 +142,9 @@ ExprPtr fold_cast(DType to, const ExprPtr& operand) {
   // Straight to float32: a detour through double would round twice.
   if (to == DType::Float32)
     return float_imm(wide ? static_cast<float>(bits) : static_cast<float>(imm->value), result);
-  return float_imm(round_to(to, wide ? static_cast<double>(bits) : static_cast<double>(imm->value)),
-                   result);
+  if (to == DType::Float64)
+    return float_imm(wide ? static_cast<double>(bits) : static_cast<double>(imm->value), result);
+  return float_imm(round_to(to, wide ? round_to_odd(bits) : round_to_odd(imm->value)), result);
 }
 
 const char* symbol(BinaryOp op) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tc/lang/interpreter_numeric.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -11,21 +10,6 @@
 namespace tc::lang::interp {
 
 namespace {
-
-/// The double that rounds to odd instead of to nearest: a later rounding to a much narrower float
-/// is then as exact as a single one.
-template <class Integer>
-double round_to_odd(Integer value) {
-  const double nearest = static_cast<double>(value);
-  // The largest values round up to 2^63 or 2^64, which do not fit back: they are inexact.
-  const bool fits = nearest < static_cast<double>(std::numeric_limits<Integer>::max());
-  if (fits && static_cast<Integer>(nearest) == value) return nearest;
-  const bool too_large = !fits || static_cast<Integer>(nearest) > value;
-  const double toward = too_large ? -std::numeric_limits<double>::infinity()
-                                  : std::numeric_limits<double>::infinity();
-  // Of the two doubles around the value, the one with an odd significand.
-  return std::bit_cast<std::uint64_t>(nearest) & 1 ? nearest : std::nextafter(nearest, toward);
-}
 
 template <class Integer>
 double from_integer(DType to, Integer value, Precision precision) {

@@ -170,6 +170,30 @@ double round_to(DType type, double value) {
   unreachable("round_to() of a type that is not floating");
 }
 
+namespace {
+
+template <class Integer>
+double integer_to_odd(Integer value) {
+  const double nearest = static_cast<double>(value);
+  // The largest values round up to 2^63 or 2^64, which do not fit back: they are inexact.
+  const bool fits = nearest < static_cast<double>(std::numeric_limits<Integer>::max());
+  if (fits && static_cast<Integer>(nearest) == value) return nearest;
+  const bool too_large = !fits || static_cast<Integer>(nearest) > value;
+  const double toward = too_large ? -std::numeric_limits<double>::infinity()
+                                  : std::numeric_limits<double>::infinity();
+  // Of the two doubles around the value, the one with an odd significand.
+  return std::bit_cast<std::uint64_t>(nearest) & 1 ? nearest : std::nextafter(nearest, toward);
+}
+
+}  // namespace
+
+double round_to_odd(std::int64_t value) {
+  return integer_to_odd(value);
+}
+double round_to_odd(std::uint64_t value) {
+  return integer_to_odd(value);
+}
+
 std::int64_t wrap_to(DType type, std::int64_t value) {
   check(is_integer(type), "wrap_to() of an integer type");
   const int dropped = 64 - bits(type);

@@ -32,6 +32,10 @@ std::uint8_t float8_e5m2_from_double(double value);
 
 /// Rounds `value` to the nearest representable value of a floating type and returns it widened.
 double round_to(DType type, double value);
+/// The double that is the integer rounded to odd instead of to nearest: a later rounding to a float
+/// of at most 16 bits is then as exact as a single one.
+double round_to_odd(std::int64_t value);
+double round_to_odd(std::uint64_t value);
 /// Wraps an integer to the width of an integer type (two's complement) and returns it sign- or
 /// zero-extended.
 std::int64_t wrap_to(DType type, std::int64_t value);

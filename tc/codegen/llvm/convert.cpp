@@ -205,6 +205,20 @@ Value* integer_to_float(Builder& b, DType from, llvm::Type* element, Value* valu
   return is_unsigned ? b.CreateUIToFP(value, type) : b.CreateSIToFP(value, type);
 }
 
+/// An integer for a rounding by way of float64 to a narrow float. What a float64 has no room for in
+/// 64 bits becomes one bit, far below every bit that decides.
+Value* fit_for_float64(Builder& b, DType from, Value* value) {
+  if (bits(from) < 64) return value;
+  const auto c = [&](std::uint64_t bits) { return constant(value, b.getInt64Ty(), bits); };
+  constexpr std::uint64_t kRoom = std::uint64_t{1} << 53;
+  Value* exact = is_unsigned_integer(from)
+                     ? b.CreateICmpULE(value, c(kRoom))
+                     : b.CreateICmpULE(b.CreateAdd(value, c(kRoom)), c(2 * kRoom));
+  Value* is_whole = b.CreateICmpEQ(b.CreateAnd(value, c(4095)), c(0));
+  Value* cut = b.CreateOr(b.CreateAnd(value, c(~std::uint64_t{4095})), c(2048));
+  return b.CreateSelect(b.CreateOr(exact, is_whole), value, cut);
+}
+
 Value* not_zero(Builder& b, DType from, Value* value) {
   Value* zero = llvm::Constant::getNullValue(value->getType());
   return is_float(from) ? b.CreateFCmpUNE(value, zero) : b.CreateICmpNE(value, zero);
@@ -277,8 +291,10 @@ Value* convert(Builder& b, const Facts& facts, DType from, DType to, Value* valu
     return is_float(from) ? float_to_integer(b, to, value) : convert_integer(b, from, to, value);
   llvm::Type* target = to == DType::Float32 ? b.getFloatTy() : b.getDoubleTy();
   if (is_narrow_float(to)) {
-    // Through float64, which holds every 32-bit integer, so that one rounding is left.
-    Value* wide = is_float(from) ? value : integer_to_float(b, from, b.getDoubleTy(), value);
+    // Through float64, so that one rounding is left.
+    Value* wide = is_float(from)
+                      ? value
+                      : integer_to_float(b, from, b.getDoubleTy(), fit_for_float64(b, from, value));
     return from_narrow_float(b, facts, to, to_narrow_float(b, facts, to, wide));
   }
   if (!is_float(from)) return integer_to_float(b, from, target, value);

@@ -383,7 +383,19 @@ TEST(Cast, IntegersWrapAndRoundOnce) {
       ASSERT_EQ(d[i], static_cast<double>(x[i]));
     Jit(map_kernel("int64", "float32", "float16({x})", lanes)).run(x.data(), y.data(), f.data());
     for (int i = 0; i < kCount; ++i)
-      ASSERT_EQ(f[i], round_to(DType::Float16, static_cast<double>(x[i])));
+      ASSERT_EQ(f[i], round_to(DType::Float16, round_to_odd(x[i])));
+    // Beside what is halfway between two numbers of bfloat16, where a float64 has no room for that.
+    for (int i = 0; i < kCount; ++i) {
+      const std::int64_t bit = std::int64_t{1} << (54 + i % 8);
+      x[i] = (bit + (1 + i % 4 / 2 * 2) * (bit >> 8) + i % 3 - 1) * (i % 5 == 0 ? -1 : 1);
+    }
+    Jit(map_kernel("int64", "float32", "bfloat16({x})", lanes)).run(x.data(), y.data(), f.data());
+    for (int i = 0; i < kCount; ++i)
+      ASSERT_EQ(f[i], round_to(DType::BFloat16, round_to_odd(x[i]))) << x[i];
+    Jit(map_kernel("uint64", "float32", "bfloat16({x})", lanes)).run(x.data(), y.data(), f.data());
+    for (int i = 0; i < kCount; ++i)
+      ASSERT_EQ(f[i], round_to(DType::BFloat16, round_to_odd(static_cast<std::uint64_t>(x[i]))))
+          << x[i];
     std::vector<std::uint8_t> b(kCount);
     Jit(map_kernel("float32", "bool", "bool({x})", lanes)).run(f.data(), f.data(), b.data());
     for (int i = 0; i < kCount; ++i)

@@ -181,8 +181,10 @@ std::uint64_t reference_cast(DType from, DType to, std::uint64_t pattern) {
     return std::bit_cast<std::uint32_t>(from == DType::UInt64 ? static_cast<float>(pattern)
                                                               : static_cast<float>(whole));
   if (is_float(to))
-    return as_pattern(round_to(to, from == DType::UInt64 ? static_cast<double>(pattern)
-                                                         : static_cast<double>(whole)));
+    return as_pattern(
+        to == DType::Float64
+            ? (from == DType::UInt64 ? static_cast<double>(pattern) : static_cast<double>(whole))
+            : round_to(to, from == DType::UInt64 ? round_to_odd(pattern) : round_to_odd(whole)));
   return masked(static_cast<std::uint64_t>(wrap_to(to, whole)));
 }
 
@@ -222,8 +224,12 @@ TEST(Storage, CastsOfTheLanguage) {
       } else if (from == DType::Bool) {
         set_element(from, x, i, i % 2);
       } else {
-        // Around zero, around powers of two, and anything.
-        const std::uint64_t value = i % 3 == 0   ? i / 3 - 64
+        // Around zero, around powers of two, beside what is halfway between two numbers of
+        // bfloat16, and anything.
+        const std::uint64_t bit = std::uint64_t{1} << (54 + i % 9);
+        const std::uint64_t value = i % 7 == 5
+                                        ? bit + (1 + i % 4 / 2 * 2) * (bit >> 8) + i % 2 * 2 - 1
+                                    : i % 3 == 0 ? i / 3 - 64
                                     : i % 3 == 1 ? (std::uint64_t{1} << (i % 64)) - (i % 5) + 2
                                                  : i * 0x9e3779b97f4a7c15ull;
         set_element(from, x, i, value);

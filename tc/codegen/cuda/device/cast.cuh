@@ -46,17 +46,30 @@ TC_DEVICE value_of<S> float_to_integer(From x) {
   return static_cast<V>(x);
 }
 
+/// A value as a float64 that a rounding to a narrow float takes for it. What a float64 has no room
+/// for in an integer of 64 bits becomes one bit, far below every bit that decides.
+template <class From>
+TC_DEVICE double to_double_odd(From x) {
+  if constexpr (is_same<From, int64> || is_same<From, uint64>) {
+    constexpr From room = From(1) << 53;
+    bool exact = x <= room;
+    if constexpr (is_same<From, int64>) exact = exact && x >= -room;
+    if (!exact && (x & 4095) != 0) x = (x & ~From(4095)) | 2048;
+  }
+  return static_cast<double>(x);
+}
+
 template <class S, class From>
 TC_DEVICE auto cast(From x) -> value_of<S> {
   using V = value_of<S>;
   if constexpr (is_same<S, boolean>) {
     return x != From(0);
   } else if constexpr (is_narrow_float<S>) {
-    // By way of float64, which holds every 32-bit integer, so that one rounding is left.
+    // By way of float64, so that one rounding is left.
     if constexpr (is_same<From, float>)
       return storage<S>::decode(storage<S>::encode(x));
     else
-      return storage<S>::decode(storage<S>::encode(to_float_odd(static_cast<double>(x))));
+      return storage<S>::decode(storage<S>::encode(to_float_odd(to_double_odd(x))));
   } else if constexpr (is_floating<S>) {
     return static_cast<S>(x);
   } else if constexpr (is_floating<From>) {
