@@ -34,6 +34,7 @@ kernel matmul_0 {
   grid m_tile in 0:100 step 32
   grid n_tile in 0:48 step 16
   contract S0 {
+    # C(m,n) +=! A(m,k) * B(k,n)
     m in m_tile:min(100, m_tile + 32) extent 32
     n in n_tile:n_tile + 16 extent 16
     k in 0:40 extent 40 reduction
@@ -59,17 +60,20 @@ kernel softmax_0 {
   grid n_tile in 0:64 step 8
   alloc m float32[8] align 64 writable
   reduce S0 {
+    # m(n) max=! I(n,d)
     n in n_tile:n_tile + 8 extent 8
     d in 0:33 extent 33 reduction
     m[n - n_tile] max=! I[n, d]
   }
   alloc s float32[8] align 64 writable
   reduce S1 {
+    # s(n) +=! exp(I(n,d) - m(n))
     n in n_tile:n_tile + 8 extent 8
     d in 0:33 extent 33 reduction
     s[n - n_tile] +=! exp(I[n, d] - m[n - n_tile])
   }
   map S2 {
+    # O(n,d) = exp(I(n,d) - m(n)) / s(n)
     n in n_tile:n_tile + 8 extent 8
     d in 0:33 extent 33
     O[n, d] = exp(I[n, d] - m[n - n_tile]) / s[n - n_tile]
