@@ -128,6 +128,17 @@ void print(const TuneReport& report) {
   fmt::print("options {}\n", tc::to_json(report.options));
 }
 
+/// A search runs what it compiles, also where --arch says for what to compile.
+void check_devices(const Call& call, const TuneSettings& settings, const CompileContext& context) {
+  if (call.target.kind != TargetKind::Cuda) return;
+  std::vector<int> devices = settings.devices;
+  if (devices.empty()) devices.push_back(call.device);
+  for (const int device : devices) {
+    const auto found = find_target(fmt::format("cuda:{}", device), context);
+    if (!found) throw_failure(found.error(), call.source);
+  }
+}
+
 }  // namespace
 
 void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
@@ -172,6 +183,7 @@ int tune_command(const TuneFlags& flags, const Environment& environment) {
   if (!front) throw_failure(front.error(), call.source);
   check_memory(call, *front, /*scratch_bytes=*/0, Checking::None);
   const TuneSettings settings = make_settings(flags, call, environment);
+  check_devices(call, settings, context);
   ::signal(SIGINT, on_signal);
   ::signal(SIGTERM, on_signal);
   const Result<TuneReport, Failure> report =

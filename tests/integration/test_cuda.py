@@ -66,6 +66,15 @@ def test_run_without_a_device_ends_with_4(tensorc, program, info):
         assert b"--arch" in done.stderr
 
 
+def test_a_search_without_a_device_ends_with_4(tensorc, program, info):
+    if cuda_of(info).get("devices"):
+        pytest.skip("this machine has a device")
+    for target in (["--target", "cuda"], ["--arch", "sm_90a"], ["--arch", "sm_90a", "--devices", "0,1"]):
+        done = tensorc("tune", program, *target, "--trials", "2", *SIZES)
+        assert done.returncode == 4, done.stderr
+        assert b"libcuda.so.1" in done.stderr
+
+
 def test_compile_for_a_device_that_is_not_there(tensorc, program, info):
     if cuda_of(info).get("devices"):
         pytest.skip("this machine has a device")
