@@ -10,10 +10,7 @@ namespace tc::tuner {
 namespace {
 
 bool same_place(const Record& a, const Record& b) {
-  const Identity &x = a.identity, &y = b.identity;
-  return x.program == y.program && x.sizes == y.sizes && x.consts == y.consts &&
-         x.layout == y.layout && x.target == y.target && x.versions == y.versions &&
-         a.options == b.options;
+  return is_same_call(a.identity, b.identity) && a.options == b.options;
 }
 
 class MemoryRecords final : public RecordStore {

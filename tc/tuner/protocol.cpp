@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
@@ -53,7 +54,7 @@ Json to_json(const Metadata& metadata) {
     json["outputs"].push_back(meta ? to_json(*meta) : Json());
   json["consts"] = Json::object();
   for (const auto& [name, value] : metadata.consts)
-    json["consts"][name] = {{"integer", value.integer}, {"real", value.real}};
+    json["consts"][name] = {{"integer", value.integer}, {"real", fmt::format("{:a}", value.real)}};
   json["sizes"] = Json::object();
   for (const auto& [name, value] : metadata.sizes)
     json["sizes"][name] = value;
@@ -69,7 +70,7 @@ Metadata metadata_from(const Json& json) {
     metadata.outputs.push_back(meta.is_null() ? std::nullopt : std::optional(meta_from(meta)));
   for (const auto& [name, value] : json.at("consts").items())
     metadata.consts[name] = {value.at("integer").get<std::int64_t>(),
-                             value.at("real").get<double>()};
+                             std::strtod(value.at("real").get<std::string>().c_str(), nullptr)};
   for (const auto& [name, value] : json.at("sizes").items())
     metadata.sizes[name] = value.get<std::int64_t>();
   metadata.output_alignment = json.at("output_alignment").get<std::int64_t>();

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
@@ -48,6 +51,13 @@ Json json_of(Outcome outcome) {
 Json json_of(const MappingOptions& options) {
   return Json::parse(tc::to_json(options));
 }
+/// JSON has no number for NaN and the infinities: these are texts.
+Json json_of(const std::vector<double>& consts) {
+  Json json = Json::array();
+  for (const double value : consts)
+    json.push_back(std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)));
+  return json;
+}
 
 template <class T>
 void read(const Json& json, T& value) {
@@ -63,6 +73,23 @@ void read(const Json& json, Outcome& outcome) {
   const auto found = outcome_from_name(json.get<std::string>());
   if (!found) throw Malformed(fmt::format("unknown outcome {}", json.dump()));
   outcome = *found;
+}
+void read(const Json& json, std::vector<double>& consts) {
+  static const std::map<std::string, double> kNoNumbers = {
+      {"nan", std::numeric_limits<double>::quiet_NaN()},
+      {"-nan", -std::numeric_limits<double>::quiet_NaN()},
+      {"inf", std::numeric_limits<double>::infinity()},
+      {"-inf", -std::numeric_limits<double>::infinity()}};
+  consts.clear();
+  for (const Json& value : json.get<std::vector<Json>>()) {
+    if (!value.is_string()) {
+      consts.push_back(value.get<double>());
+      continue;
+    }
+    const auto found = kNoNumbers.find(value.get<std::string>());
+    if (found == kNoNumbers.end()) throw Malformed(fmt::format("{} is no number", value.dump()));
+    consts.push_back(found->second);
+  }
 }
 void read(const Json& json, MappingOptions& options) {
   const Result<MappingOptions, std::string> found = options_from_json(json.dump());
@@ -136,6 +163,17 @@ Identity identity_of(const compiler::FrontEnd& front, const Target& target) {
   // Verdicts and times of another build say nothing sure about this one's code.
   identity.versions = version() + " " + build_identity();
   return identity;
+}
+
+bool is_same_call(const Identity& a, const Identity& b) {
+  return a.program == b.program && a.kind == b.kind && a.sizes == b.sizes &&
+         std::equal(a.consts.begin(), a.consts.end(), b.consts.begin(), b.consts.end(),
+                    is_same_const) &&
+         a.layout == b.layout && a.target == b.target && a.versions == b.versions;
+}
+
+bool is_same_const(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
 }
 
 std::string to_json(const Record& record) {

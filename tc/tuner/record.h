@@ -33,6 +33,10 @@ struct Identity {
 };
 
 Identity identity_of(const compiler::FrontEnd& front, const Target& target);
+/// Whether records of the one say what the other would.
+bool is_same_call(const Identity& a, const Identity& b);
+/// Equal, or both NaN.
+bool is_same_const(double a, double b);
 
 enum class Outcome {
   Measured,  ///< right and timed
@@ -50,8 +54,8 @@ struct Record {
   Identity identity;
   MappingOptions options;
   Outcome outcome = Outcome::Rejected;
-  std::string detail;  ///< of what was not measured: why, for people
-  double median_us = 0;
+  std::string detail;    ///< of what was not measured: why, for people
+  double median_us = 0;  ///< of what hung: the limit that it reached
   int samples = 0;
   std::string verification;  ///< how the result was checked, e.g. "interpreter, exact"
   std::string provenance;    ///< who measured: machine, device, strategy, seed

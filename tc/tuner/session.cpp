@@ -27,6 +27,7 @@ constexpr double kCompileSeconds = 5;
 constexpr double kGrace = 2;
 constexpr std::chrono::milliseconds kTick{200};
 constexpr int kNoDevice = -1;
+constexpr double kMicroseconds = 1e6;  ///< in a second
 
 /// More seconds than any run has, and few enough to be added to a time.
 constexpr double kForever = 1e9;
@@ -41,11 +42,6 @@ std::optional<double> time_of(const Record& record) {
   return record.median_us;
 }
 
-bool same_call(const Identity& a, const Identity& b) {
-  return a.sizes == b.sizes && a.consts == b.consts && a.layout == b.layout &&
-         a.target == b.target && a.versions == b.versions;
-}
-
 }  // namespace
 
 Session::Session(const Assignment& assignment) : work_(assignment), start_(Clock::now()) {
@@ -54,7 +50,7 @@ Session::Session(const Assignment& assignment) : work_(assignment), start_(Clock
   search_end_ = budget > 0 ? end_ - duration(std::min(kFinalShare * budget, kFinalSeconds))
                            : Clock::time_point::max();
   for (Record& record : work_.records.find(work_.identity.program, work_.identity.kind)) {
-    if (same_call(record.identity, work_.identity))
+    if (is_same_call(record.identity, work_.identity) && is_settled(record))
       known_.insert_or_assign(to_json(record.options), std::move(record));
   }
 }
@@ -69,6 +65,12 @@ double Session::seconds() const {
 
 double Session::remaining() const {
   return end_ == Clock::time_point::max() ? 0 : std::max(0.0, work_.settings.seconds - seconds());
+}
+
+/// What ended at a limit says nothing about more time than it had.
+bool Session::is_settled(const Record& record) const {
+  const double limit = std::min(compile_limit(), work_.settings.run_limit);
+  return record.outcome != Outcome::Hung || record.median_us >= kMicroseconds * limit;
 }
 
 double Session::compile_limit() const {
@@ -207,17 +209,21 @@ void Session::feed() {
 
 void Session::take_replies() {
   for (Lane& lane : work_.crew.compiling) {
-    const std::optional<Reply> reply = lane.poll();
+    std::optional<Reply> reply = lane.poll();
     if (!reply) continue;
     Candidate* candidate = by_trial_.at(reply->id);
+    if (reply->outcome == Outcome::Hung) reply->median_us = kMicroseconds * compile_limit();
     if (reply->outcome == Outcome::Measured)
       take_compiled(*candidate, reply->code);
     else
       finish(*candidate, *reply, kNoDevice);
   }
   for (Lane& lane : work_.crew.measuring) {
-    if (const std::optional<Reply> reply = lane.poll())
-      finish(*by_trial_.at(reply->id), *reply, lane.device());
+    std::optional<Reply> reply = lane.poll();
+    if (!reply) continue;
+    if (reply->outcome == Outcome::Hung)
+      reply->median_us = kMicroseconds * work_.settings.run_limit;
+    finish(*by_trial_.at(reply->id), *reply, lane.device());
   }
 }
 
@@ -424,6 +430,8 @@ Result<TuneReport, Failure> Session::report() const {
                              candidate.is_finalist, record.samples});
     if (is_better(candidate)) best = &candidate;
   }
+  if (best == nullptr && is_stopped())
+    return compiler::argument_failure("interrupted before anything was measured");
   if (best == nullptr) {
     std::string why;
     for (const auto& [reason, count] : progress_.failures)

@@ -63,6 +63,7 @@ private:
   /// 0 where there is no budget.
   double remaining() const;
   double compile_limit() const;
+  bool is_settled(const Record& record) const;
   bool is_over(Clock::time_point end) const;
   Clock::time_point deadline(double limit) const;
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace tc::tuner {
 namespace {
 
@@ -38,6 +41,19 @@ TEST(Protocol, SetupRoundTrip) {
   EXPECT_EQ(read->metadata.outputs, setup.metadata.outputs);
   EXPECT_EQ(read->metadata.consts, setup.metadata.consts);
   EXPECT_EQ(read->faults, setup.faults);
+}
+
+TEST(Protocol, ConstsThatJsonHasNoNumberFor) {
+  WorkerSetup setup = example_setup();
+  const double infinity = std::numeric_limits<double>::infinity();
+  setup.metadata.consts = {{"least", {0, -infinity}},
+                           {"most", {0, infinity}},
+                           {"none", {0, std::numeric_limits<double>::quiet_NaN()}}};
+  const Result<WorkerSetup, std::string> read = setup_from_line(to_line(setup));
+  ASSERT_TRUE(read.has_value()) << read.error();
+  EXPECT_EQ(read->metadata.consts.at("least").real, -infinity);
+  EXPECT_EQ(read->metadata.consts.at("most").real, infinity);
+  EXPECT_TRUE(std::isnan(read->metadata.consts.at("none").real));
 }
 
 TEST(Protocol, JobsAndReplies) {

@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "example_records.h"
@@ -38,6 +40,28 @@ TEST_F(RecordsTest, JsonRoundTrip) {
   EXPECT_EQ(to_json(*read), to_json(record));
   EXPECT_EQ(read->options, record.options);
   EXPECT_EQ(read->identity.consts, record.identity.consts);
+}
+
+TEST_F(RecordsTest, ConstsThatJsonHasNoNumberFor) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  Record record = example_record({7, 9}, 3, 12.5);
+  record.identity.consts = {std::nan(""), infinity, -infinity, 2};
+  const Result<Record, std::string> read = record_from_json(to_json(record));
+  ASSERT_TRUE(read.has_value()) << read.error();
+  EXPECT_TRUE(is_same_call(read->identity, record.identity));
+  EXPECT_EQ(to_json(*read), to_json(record));
+  Record other = record;
+  other.identity.consts[0] = 1;
+  EXPECT_FALSE(is_same_call(other.identity, record.identity));
+  std::string text = to_json(record);
+  text.replace(text.find("\"inf\""), 5, "\"much\"");
+  EXPECT_FALSE(record_from_json(text).has_value());
+  for (const auto& store : {open_sqlite_records(file()), open_memory_records()}) {
+    EXPECT_TRUE(store->put(record));
+    EXPECT_TRUE(store->put(record));
+    EXPECT_TRUE(store->put(other));
+    EXPECT_EQ(store->list().size(), 2u);
+  }
 }
 
 TEST_F(RecordsTest, TheBuildIsPartOfAnIdentity) {
