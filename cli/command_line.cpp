@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 #include "commands.h"
 #include "exit_status.h"
@@ -137,13 +140,26 @@ int dispatch(int argc, char** argv) {
   return info_command(info, environment);
 }
 
+constexpr const char* kUnwritten = "standard output could not be written";
+
 /// One message on stderr, with a line end.
 int report(ExitStatus status, std::string message) {
   if (!message.empty() && message.back() != '\n') message += '\n';
   const bool has_place =
       message.find(": error: ") != std::string::npos || message.find("error:") == 0;
-  fmt::print(stderr, "{}{}", has_place ? "" : "tensorc: ", message);
+  // Where nobody reads it, the status has to do.
+  std::fputs((has_place ? message : "tensorc: " + message).c_str(), stderr);
   return status;
+}
+
+/// Files that are opened later must not get the numbers of the standard ones: what is closed
+/// becomes a file that takes no output, except that messages may be lost.
+void reserve_standard_files() {
+  for (const auto& [number, mode] :
+       {std::pair(STDIN_FILENO, O_WRONLY), std::pair(STDOUT_FILENO, O_RDONLY),
+        std::pair(STDERR_FILENO, O_WRONLY)}) {
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", mode);
+  }
 }
 
 }  // namespace
@@ -151,11 +167,12 @@ int report(ExitStatus status, std::string message) {
 namespace tc::cli {
 
 int command_line(int argc, char** argv) {
+  reserve_standard_files();
   try {
     const int status = dispatch(argc, argv);
     // What was printed may be lost only now.
     if (status == kDone && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0))
-      return report(kUserError, "standard output could not be written");
+      return report(kUserError, kUnwritten);
     return status;
   } catch (const CommandError& error) {
     return report(error.status, error.what());
@@ -167,6 +184,7 @@ int command_line(int argc, char** argv) {
   } catch (const std::length_error& error) {
     return report(kUserError, error.what());
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return report(kUserError, kUnwritten);
     return report(kInternal, fmt::format("internal error: {}", error.what()));
   }
 }

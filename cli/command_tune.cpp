@@ -105,13 +105,15 @@ TuneSettings make_settings(const TuneFlags& flags, const Call& call,
   return settings;
 }
 
-Json to_json(const TuneReport& report, const Call& call, const TuneSettings& settings) {
+Json to_json(const TuneReport& report, const Call& call, const TuneSettings& settings,
+             const CompileContext& context) {
   Json json;
   json["def"] = call.def;
   set_target(json, call);
   json["search"] = settings.search;
   json["seed"] = settings.seed;
   json.update(Json::parse(tc::to_json(report)));
+  json["recorded"] = report.is_recorded && context.cache != nullptr;
   return json;
 }
 
@@ -147,7 +149,12 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
   command->add_option("--budget", flags.budget, "time for all of it: 90, 60s, 5m")
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, double>{{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}}))
-      ->check(CLI::NonNegativeNumber)
+      ->check([](const std::string& text) {
+        // Not a number is no time either.
+        double seconds = 0;
+        const bool is_time = CLI::detail::lexical_cast(text, seconds) && seconds >= 0;
+        return is_time ? std::string() : fmt::format("a time from 0, not {}", text);
+      })
       ->type_name("TIME");
   command->add_option("--trials", flags.trials, "most candidates")
       ->check(CLI::Range(1, 100'000'000));
@@ -198,7 +205,7 @@ int tune_command(const TuneFlags& flags, const Environment& environment) {
                environment.cache_dir.string());
   if (!report->note.empty()) fmt::print(stderr, "tensorc: {}\n", report->note);
   if (flags.json)
-    fmt::print("{}\n", to_json(*report, call, settings).dump());
+    fmt::print("{}\n", to_json(*report, call, settings, context).dump());
   else
     print(*report);
   return kDone;

@@ -100,6 +100,7 @@ def test_an_export_that_cannot_be_written(tensorc, program, tmp_path, place):
         (["--budget", "-5s"], b"--budget"),
         (["--budget", "-5s", "--trials", "2"], b"--budget"),
         (["--budget", "inf"], b"--budget"),
+        (["--budget", "-5s"], b"a time from 0, not -5"),
         (["--budget", "0s"], b"--trials"),
         (["--trials", "0"], b"--trials"),
         (["--trials", "-1"], b"--trials"),
@@ -118,6 +119,43 @@ def test_a_budget_without_end(tensorc, program, budget):
     done = tensorc("tune", *program, "--budget", budget, "--trials", "2", "--json")
     assert done.returncode == 0, done.stderr.decode()
     assert json.loads(done.stdout)["candidates"] == 2
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "0.1"])
+def test_consts_that_are_no_numbers(tensorc, tmp_path, value):
+    (tmp_path / "c.tc").write_text("def f(float(N) x, const float a) -> (y) { y(i) = x(i) * a }\n")
+    line = ["tune", "c.tc", "-D", "N=40", "-D", f"a={value}", "--trials", "2", "--json"]
+    first = tensorc(*line)
+    assert first.returncode == 0, first.stderr.decode()
+    again = tensorc(*line)
+    assert again.returncode == 0 and json.loads(again.stdout)["resumed"] > 0
+
+
+def test_what_a_short_limit_ended_is_tried_again_with_a_longer_one(tensorc, program):
+    line = ["tune", *program, "--trials", "1", "--json"]
+    done = tensorc(*line, "--run-limit", "4", "--inject", "1=hang")
+    assert done.returncode == 1 and b"1 hung" in done.stderr
+    # No more time than before: it is known.
+    done = tensorc(*line, "--run-limit", "4")
+    assert done.returncode == 0, done.stderr.decode()
+    known = json.loads(done.stdout)["trials"][0]
+    assert (known["outcome"], known["resumed"]) == ("hung", True)
+    done = tensorc(*line)
+    assert done.returncode == 0, done.stderr.decode()
+    assert json.loads(done.stdout)["trials"][0]["outcome"] == "measured"
+
+
+def test_standard_files_that_are_closed_or_full(tensorc_path, program, tmp_path):
+    def status(redirections, *arguments):
+        environment = {**os.environ, "TC_CACHE_DIR": str(tmp_path / "cache")}
+        line = ["bash", "-c", f'exec "$@" {redirections}', "bash", tensorc_path, "tune", *program, *arguments]
+        return subprocess.run(line, env=environment, cwd=tmp_path, timeout=120).returncode
+
+    trials = ["--trials", "12", "--search", "random", "--json"]
+    assert status("<&- 2>&-", *trials) == 0
+    assert status("<&- >&- 2>&-", *trials) == 1
+    assert status(">/dev/full", *trials) == 1
+    assert status("2>/dev/full", "--search", "guess") == 1
 
 
 def test_seeds_that_are_no_options_are_located(tensorc, program, tmp_path):
