@@ -2,9 +2,10 @@
 #include "tc/tuner/choose.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,11 +18,14 @@ constexpr double kOtherVersion = 0.25;
 constexpr double kOtherDevice = 0.5;
 constexpr double kOtherLayout = 1;
 constexpr double kOtherArch = 4;
+/// A const that is no number, or infinite, beside another one.
+constexpr double kUnlike = 64;
 /// Pairs of sizes that an expected loss rests on.
 constexpr std::size_t kMostPairs = 9;
 
 double doublings(double a, double b) {
-  if (a == b) return 0;
+  if (is_same_const(a, b)) return 0;
+  if (!std::isfinite(a) || !std::isfinite(b)) return kUnlike;
   if (a <= 0 || b <= 0) return 1 + std::fabs(a - b);
   return std::fabs(std::log2(a / b));
 }
@@ -45,25 +49,44 @@ double score(const Identity& there, const Identity& here) {
 }
 
 /// Records of one set of sizes on one target.
-using Place = std::tuple<std::vector<std::int64_t>, std::vector<double>, std::string, std::string,
-                         std::string>;
+struct Place {
+  std::vector<std::int64_t> sizes;
+  std::vector<std::uint64_t> consts;  ///< their bits: NaN has no order
+  std::string layout, target, versions;
+  auto operator<=>(const Place&) const = default;
+};
 using Groups = std::map<Place, std::vector<const Record*>>;
 
+Place place_of(const Identity& identity) {
+  Place place{identity.sizes, {}, identity.layout, identity.target, identity.versions};
+  for (const double value : identity.consts)
+    place.consts.push_back(std::bit_cast<std::uint64_t>(value));
+  return place;
+}
+
+/// Those with a time, of places where some can serve.
 Groups grouped(const std::vector<Record>& records, const Identity& wanted) {
   Groups groups;
   for (const Record& record : records) {
     const Identity& i = record.identity;
-    const bool fits = record.is_usable() && i.program == wanted.program && i.kind == wanted.kind &&
+    const bool has_time = record.is_usable() || record.outcome == Outcome::Slow;
+    const bool fits = has_time && i.program == wanted.program && i.kind == wanted.kind &&
                       i.sizes.size() == wanted.sizes.size() &&
                       i.consts.size() == wanted.consts.size();
-    if (fits) groups[{i.sizes, i.consts, i.layout, i.target, i.versions}].push_back(&record);
+    if (fits) groups[place_of(i)].push_back(&record);
   }
+  std::erase_if(groups, [](const auto& group) {
+    return std::none_of(group.second.begin(), group.second.end(),
+                        [](const Record* record) { return record->is_usable(); });
+  });
   return groups;
 }
 
+/// Of those that can serve.
 const Record* best_of(const std::vector<const Record*>& group) {
   return *std::min_element(group.begin(), group.end(), [](const Record* a, const Record* b) {
-    return a->median_us < b->median_us;
+    return std::make_pair(!a->is_usable(), a->median_us) <
+           std::make_pair(!b->is_usable(), b->median_us);
   });
 }
 
@@ -72,15 +95,14 @@ struct Served {
   double loss = 0;
 };
 
-/// How the best options of one set of sizes did at another one of the same target.
+/// How the best options of one set of sizes did at another one of the same target. What was given
+/// up there counts with the time that it had by then: left out, only small losses would show.
 std::vector<Served> served_pairs(const Groups& groups) {
   std::vector<Served> pairs;
   for (const auto& [from, from_records] : groups) {
     const Record* source = best_of(from_records);
     for (const auto& [to, to_records] : groups) {
-      if (from == to || std::get<3>(from) != std::get<3>(to) ||
-          std::get<4>(from) != std::get<4>(to))
-        continue;
+      if (from == to || from.target != to.target || from.versions != to.versions) continue;
       const Record* best = best_of(to_records);
       for (const Record* record : to_records) {
         if (record->options != source->options) continue;
@@ -136,7 +158,8 @@ std::vector<Choice> rank(const std::vector<Record>& records, const Identity& wan
     choice.same_layout = there.layout == wanted.layout;
     choice.same_version = there.versions == wanted.versions;
     const double away = score(there, wanted);
-    if (!choice.is_exact()) {
+    // Losses between sizes say nothing about the same sizes under another version.
+    if (!choice.is_exact() && !choice.differs_in_version_alone()) {
       choice.expected_loss = expected_loss(pairs, away);
       choice.default_loss = default_loss;
     }
@@ -166,6 +189,8 @@ std::string describe(const Choice& choice) {
   if (!choice.same_layout) differs += ", other strides";
   if (!choice.same_version) differs += ", another version of the compiler";
   text += differs;
+  if (choice.differs_in_version_alone())
+    return text + "; expected loss unknown, the sizes being the same";
   return text + (choice.expected_loss
                      ? fmt::format("; expected loss {:.1f}%", 100 * *choice.expected_loss)
                      : "; expected loss unknown: no two sizes of this program have been tuned");

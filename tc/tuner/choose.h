@@ -29,7 +29,11 @@ struct Choice {
   bool is_default_better() const {
     return expected_loss && default_loss && *default_loss <= *expected_loss;
   }
-  bool is_exact() const { return distance == 0 && same_target && same_layout && same_version; }
+  bool is_exact() const { return is_same_call() && same_version; }
+  bool differs_in_version_alone() const { return is_same_call() && !same_version; }
+
+private:
+  bool is_same_call() const { return distance == 0 && same_target && same_layout; }
 };
 
 /// The best usable record of each set of sizes and target, nearest first. `records` are those of

@@ -5,6 +5,7 @@
 #include "tc/runtime/cpu/module.h"
 #include "tc/tune.h"
 #include "tc/tuner/choose.h"
+#include "tc/tuner/space.h"
 
 namespace tc {
 
@@ -12,6 +13,18 @@ namespace {
 
 /// Records tried before the default serves: each costs a compilation.
 constexpr std::size_t kMostTried = 4;
+
+/// What a search never changes is as the default has it: other values were their user's decision
+/// about results and checks, not one about time.
+bool has_default_semantics(const tuner::Record& record) {
+  const MappingOptions standard;
+  bool is_same = true;
+  for_each_field([&](const auto& field) {
+    is_same = is_same && (tuner::is_searched(field.name) ||
+                          record.options.*field.member == standard.*field.member);
+  });
+  return is_same;
+}
 
 /// Why these options cannot be compiled here; nullopt if they can, or if nothing can be compiled
 /// here and the target's lowering accepts them.
@@ -43,20 +56,22 @@ Result<TunedOptions, Failure> tuned_options(std::string_view text, std::string_v
   if (!front) return front.error();
   if (auto failure = compiler::prove(source, *front)) return *failure;
   const tuner::Identity identity = tuner::identity_of(*front, target);
-  const std::vector<tuner::Choice> choices =
-      tuner::rank(tuner::open_records(context)->find(identity.program, identity.kind), identity);
+  std::vector<tuner::Record> records =
+      tuner::open_records(context)->find(identity.program, identity.kind);
+  std::erase_if(records, [](const auto& record) { return !has_default_semantics(record); });
+  const std::vector<tuner::Choice> choices = tuner::rank(records, identity);
 
   TunedOptions tuned;
   std::string refused;
-  if (!choices.empty() && choices.front().is_default_better()) {
-    const tuner::Choice& nearest = choices.front();
-    tuned.expected_loss = nearest.default_loss;
-    tuned.note = fmt::format("{}, {:.1f}% for the default options, which serve",
-                             tuner::describe(nearest), 100 * *nearest.default_loss);
-    return tuned;
-  }
   for (std::size_t i = 0; i < choices.size() && i < kMostTried; ++i) {
     const tuner::Choice& choice = choices[i];
+    if (choice.is_default_better()) {
+      tuned = TunedOptions();
+      tuned.expected_loss = choice.default_loss;
+      tuned.note = fmt::format("{}, {:.1f}% for the default options, which serve",
+                               tuner::describe(choice), 100 * *choice.default_loss);
+      return tuned;
+    }
     tuned.options = choice.record.options;
     tuned.note = tuner::describe(choice);
     tuned.expected_loss = choice.expected_loss;

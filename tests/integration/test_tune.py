@@ -283,6 +283,15 @@ def test_best_options_of_other_sizes_are_tried_and_tell_the_loss(tensorc, progra
     assert done.returncode == 0 and b"expected loss" in done.stderr
 
 
+@pytest.mark.parametrize("flag", [["--bounds", "trust"], ["--deterministic", "false"], ["--fast-math", "true"]])
+def test_records_do_not_change_what_results_may_be(tensorc, program, flag):
+    tune(tensorc, *program(), "--trials", "2", *flag)
+    served = tensorc("run", *program(), "--options", "tuned", "--verify")
+    assert served.returncode == 0 and b"no record" in served.stderr
+    tune(tensorc, *program(), "--trials", "1")
+    assert b"record of M=33" in tensorc("run", *program(), "--options", "tuned", "--verify").stderr
+
+
 def test_imports_are_whole_or_not_at_all(tensorc, tmp_path, program):
     tune(tensorc, *program(), "--trials", "2")
     exported = tmp_path / "records.jsonl"
@@ -319,5 +328,6 @@ def test_nothing_measured_says_why(tensorc, program):
 
 
 def test_without_a_cache(tensorc, program):
-    done = tensorc("tune", *program(), "--trials", "2", env={"TC_CACHE": "off"})
+    done = tensorc("tune", *program(), "--trials", "2", "--json", env={"TC_CACHE": "off"})
     assert done.returncode == 0 and b"no record is kept" in done.stderr
+    assert json.loads(done.stdout)["recorded"] is False

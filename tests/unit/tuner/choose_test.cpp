@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "example_records.h"
 #include "tc/compiler/compile_cache.h"
 #include "tc/tune.h"
@@ -93,6 +96,61 @@ TEST(Choose, DefaultIsBetterWhereItsLossIsSmaller) {
   EXPECT_TRUE(choice.is_default_better());
   // A record of the very sizes serves whatever others show.
   EXPECT_FALSE(rank(records, wanted({8, 8}))[0].is_default_better());
+}
+
+TEST(Choose, WhatWasGivenUpCountsWithItsTime) {
+  // Options 1 are best at 8x8; at 16x16 they were given up at 120, where 40 is the best.
+  std::vector<Record> records = {example_record({8, 8}, 1, 10), example_record({16, 16}, 1, 120),
+                                 example_record({16, 16}, 2, 40)};
+  records[1].outcome = Outcome::Slow;
+  const std::vector<Choice> choices = rank(records, wanted({8, 16}));
+  ASSERT_EQ(choices.size(), 2u);
+  ASSERT_TRUE(choices[0].expected_loss.has_value());
+  EXPECT_NEAR(*choices[0].expected_loss, 2, 1e-9);
+  // It does not serve, even where it is the fastest that was seen.
+  records[1].median_us = 1;
+  EXPECT_EQ(rank(records, wanted({16, 16}))[0].record.options.tasks, 2);
+}
+
+TEST(Choose, TheVerySizesServeUnderAnotherVersion) {
+  // Options 1 are best at 8x8 and lose much at 16x16, options 2 the other way round; the default
+  // takes 1.3 of the best at either.
+  const std::int64_t default_tasks = MappingOptions{}.tasks;
+  const std::vector<Record> records = {example_record({8, 8}, 1, 10),
+                                       example_record({8, 8}, 2, 40),
+                                       example_record({8, 8}, default_tasks, 13),
+                                       example_record({16, 16}, 1, 160),
+                                       example_record({16, 16}, 2, 40),
+                                       example_record({16, 16}, default_tasks, 52)};
+  Identity here = wanted({8, 8});
+  here.versions = "v2";
+  const Choice choice = rank(records, here)[0];
+  EXPECT_EQ(choice.record.options.tasks, 1);
+  EXPECT_FALSE(choice.is_exact());
+  EXPECT_FALSE(choice.is_default_better());
+  EXPECT_NE(describe(choice).find("the sizes being the same"), std::string::npos);
+  // Other sizes do not.
+  here.sizes = {8, 16};
+  EXPECT_TRUE(rank(records, here)[0].is_default_better());
+}
+
+TEST(Choose, ConstsThatAreNoNumbers) {
+  const auto with_const = [](double value, std::int64_t tasks) {
+    Record record = example_record({8, 8}, tasks, 1);
+    record.identity.consts = {value};
+    return record;
+  };
+  const double none = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  const std::vector<Record> records = {with_const(2, 1), with_const(none, 2),
+                                       with_const(infinity, 3), with_const(-infinity, 4)};
+  for (const Record& record : records) {
+    const std::vector<Choice> choices = rank(records, record.identity);
+    ASSERT_EQ(choices.size(), records.size());
+    EXPECT_EQ(choices[0].record.options, record.options);
+    EXPECT_TRUE(choices[0].is_exact());
+    EXPECT_TRUE(std::isfinite(choices[1].distance));
+    EXPECT_FALSE(choices[1].is_exact());
+  }
 }
 
 class TunedOptionsTest : public ::testing::Test {
