@@ -57,8 +57,10 @@ def _autocast_state(inputs: tuple[Any, ...]) -> tuple[str, bool, Any]:
     """Device, whether autocast is on, and its type."""
     import torch
 
+    from . import _torch
+
     device = next((entry.device.type for entry in inputs if isinstance(entry, torch.Tensor)), "cpu")
-    if not torch.amp.is_autocast_available(device):
+    if device not in _torch.AUTOCAST_DEVICES:
         return device, False, None
     return device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
 

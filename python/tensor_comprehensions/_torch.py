@@ -28,6 +28,8 @@ _DTYPES = {
 _TYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 # Types that autocast changes into each other.
 _AUTOCAST = (torch.float16, torch.bfloat16, torch.float32)
+# Devices that kernels run on and autocast knows: torch.amp.is_autocast_available() is opaque to Dynamo before PyTorch 2.13.
+AUTOCAST_DEVICES = ("cpu", "cuda")
 _INTEGRAL = ("bool", "int", "uint")
 
 
@@ -223,7 +225,7 @@ def autocast_arguments(traced: Traced, arguments: list[Any], always: bool = Fals
     Tensors that the def updates stay as they are, and so does float64, which autocast never touches.
     """
     device = next((entry.device.type for entry in arguments if isinstance(entry, torch.Tensor)), None)
-    if device is None or not (always or (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device))):
+    if device is None or not (always or (device in AUTOCAST_DEVICES and torch.is_autocast_enabled(device))):
         return None
     casted, mutated = list(arguments), set(traced.mutated_positions)
     for position, argument in enumerate(arguments):
