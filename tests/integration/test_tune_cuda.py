@@ -71,7 +71,8 @@ def test_a_lost_device_costs_the_candidate_that_was_there(cuda):
     found = outcomes(cuda(POISON, "--trials", "12", "--search", "random", env={"TC_FAKE_CUDA_FAIL": "cuEventRecord 700 170"}))
     assert found.count("crashed") >= 2, found
     assert found.count("measured") >= 4, found
-    assert all(pair != ("crashed", "crashed") for pair in zip(found, found[1:])), found
+    # Each process measures some before its error.
+    assert found.count("crashed") <= found.count("measured"), found
 
 
 def test_code_that_cannot_be_loaded_is_rejected(cuda):
