@@ -66,11 +66,16 @@ public:
       plan_ = plan_sharing(op_, info_, threads_, options_, limits);
     }
     tile::Op shared = share();
-    if (plan_.parts == 1) {
+    if (plan_.parts > 1) return in_parts(std::move(shared));
+    finish(shared);
+    // Steps and guards of several threads may leave no place for accumulators.
+    if (plan_.group > 1 && !plan_nest(shared, outer_)) {
+      limits.split_reductions = false;
+      plan_ = plan_sharing(op_, info_, threads_, options_, limits);
+      shared = share();
       finish(shared);
-      return {std::move(shared)};
     }
-    return in_parts(std::move(shared));
+    return {std::move(shared)};
   }
 
 private:
