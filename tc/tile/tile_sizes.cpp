@@ -25,8 +25,7 @@ constexpr std::int64_t kBlockPoints = 2048;
 constexpr std::int64_t kBlockReduced = 4096;  ///< where the heaviest statement is a reduction
 constexpr std::int64_t kProductTile = 128 * 128;
 constexpr std::int64_t kReuse = 8;
-/// Rows or columns below which a GPU does not stage a product: larger tiles bring it nothing.
-constexpr std::int64_t kFewestStaged = 16;
+constexpr std::int64_t kManyElements = 1 << 30;  ///< more than a tile has; two may be multiplied
 constexpr std::int64_t kBlocksPerCore = 2;
 
 using Sizes = std::vector<std::int64_t>;
@@ -103,7 +102,7 @@ public:
       const auto volume = [&](const std::vector<std::size_t>& members, std::int64_t inner) {
         std::int64_t count = inner;
         for (const auto m : members)
-          count *= sizes[m];
+          count = std::min(count * sizes[m], kManyElements);
         return count;
       };
       const auto rows = [&] { return volume(product->rows, product->inner_rows); };
@@ -538,7 +537,8 @@ private:
       std::int64_t count = 1;
       for (const int index : indices)
         if (member_of(*heaviest, index) < 0)
-          count *= values_of(*heaviest, static_cast<std::size_t>(index));
+          count = std::min(count * values_of(*heaviest, static_cast<std::size_t>(index)),
+                           kManyElements);
       return count;
     };
     return Product{members(found->rows), members(found->columns), inner(found->rows),
@@ -549,7 +549,7 @@ private:
   bool is_staged(const Product& product) const {
     const auto all = [&](const std::vector<std::size_t>& members, std::int64_t inner) {
       for (const auto m : members)
-        inner = std::min(inner * extent_[m], std::int64_t{1} << 40);
+        inner = std::min(inner * extent_[m], kManyElements);
       return inner;
     };
     return all(product.rows, product.inner_rows) >= kFewestStaged &&

@@ -10,6 +10,9 @@
 
 namespace tc::tile {
 
+/// Rows, columns or reduction points below which a GPU does not stage a product in shared memory.
+inline constexpr std::int64_t kFewestStaged = 16;
+
 /// Tile sizes of a group's band, one per member.
 ///
 /// With options.tile: as given, 0 or absent meaning the whole extent. Otherwise the model, in this
@@ -32,11 +35,12 @@ namespace tc::tile {
 ///     larger of rows and columns.
 ///  5. Rounding. Tiles are evened out, then rounded to whole register tiles and cache lines.
 /// On a GPU, where a task is a block of threads, members grow from 1 instead: to 32 along
-/// contiguous memory; then, in a product, rows and columns alternately to 16384 elements together
-/// while each core has a block; else the innermost ones to 2048 points of the heaviest statement
-/// (4096 of a reduction) while each core has two, and members that share what a long reduction
-/// reads to 8; always within local_bytes. A member along the innermost dimension of a written 4-bit
-/// tensor is never split: two tasks would share a byte.
+/// contiguous memory; then, in a product, rows and columns alternately, the fewer ones first (those
+/// along indices that are no members count too), to 16384 elements together while each core has a
+/// block, or to 2048 where a side is below kFewestStaged; else the innermost ones to 2048 points of
+/// the heaviest statement (4096 of a reduction) while each core has two, and members that share
+/// what a long reduction reads to 8; always within local_bytes. A member along the innermost
+/// dimension of a written 4-bit tensor is never split: two tasks would share a byte.
 ///
 /// `contiguous`: for each tensor of the scop, the dimension of stride 1, -1 if none.
 /// Cost: two frames and one set of footprints.

@@ -6,6 +6,7 @@
 
 #include "tc/lower/op/access.h"
 #include "tc/support/product_sides.h"
+#include "tc/tile/tile_sizes.h"
 
 namespace tc::lower::cuda {
 
@@ -13,9 +14,6 @@ using kernel::BinaryOp;
 using kernel::ExprPtr;
 
 namespace {
-
-/// Rows, columns or reduction points below which staging does not pay.
-constexpr std::int64_t kFewElements = 16;
 
 const kernel::Binary* as_product(const ExprPtr& expr) {
   const auto* binary = std::get_if<kernel::Binary>(&expr->node);
@@ -142,9 +140,9 @@ std::optional<Roles> staged_roles(const tile::Op& plain, const OpInfo& info,
                                   const MappingOptions& options) {
   if (!options.stage) return std::nullopt;
   auto roles = find_roles(plain, info);
-  if (!roles || volume(plain, roles->rows) < kFewElements ||
-      volume(plain, roles->columns) < kFewElements ||
-      volume(plain, roles->reductions) < kFewElements)
+  if (!roles || volume(plain, roles->rows) < tile::kFewestStaged ||
+      volume(plain, roles->columns) < tile::kFewestStaged ||
+      volume(plain, roles->reductions) < tile::kFewestStaged)
     return std::nullopt;
   return roles;
 }

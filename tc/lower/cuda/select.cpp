@@ -70,14 +70,14 @@ std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& option
   Heaviest heaviest;
   find_heaviest(kernel.body, grid_ranges(kernel), heaviest);
   const auto whole_warps = [](std::int64_t threads) { return ceil_div(threads, kWarp) * kWarp; };
-  if (heaviest.op)
+  if (heaviest.op) {
     if (const auto elements = staged_elements(*heaviest.op, heaviest.ranges, options))
       return std::clamp(whole_warps(ceil_div(*elements, kAccumulators)), kProductThreads,
                         kModelThreads);
-  if (heaviest.op)
     if (const auto elements = unstaged_elements(*heaviest.op, heaviest.ranges, options);
         elements && *elements >= kManyElements)
       return std::clamp(whole_warps(ceil_div(*elements, kElementsPerThread)), kWarp, kModelThreads);
+  }
   const std::int64_t threads =
       std::clamp(whole_warps(ceil_div(heaviest.points, kPointsPerThread)), kWarp, kModelThreads);
   if (tasks_of(kernel) > target.cores) return threads;
