@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -21,7 +22,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFormat = "tuned-1";
+constexpr const char* kFormat = "tuned-2";
+/// As kFormat, without "code".
+constexpr const char* kFormatWithoutCode = "tuned-1";
 constexpr std::array<const char*, kNumOutcomes> kOutcomes = {"measured", "slow",    "rejected",
                                                              "wrong",    "crashed", "hung"};
 
@@ -51,6 +54,10 @@ Json json_of(Outcome outcome) {
 Json json_of(const MappingOptions& options) {
   return Json::parse(tc::to_json(options));
 }
+/// Readers of JSON may keep numbers as float64: all bits of a code survive as a text.
+Json json_of(std::uint64_t code) {
+  return fmt::format("{:016x}", code);
+}
 /// JSON has no number for NaN and the infinities: these are texts.
 Json json_of(const std::vector<double>& consts) {
   Json json = Json::array();
@@ -73,6 +80,13 @@ void read(const Json& json, Outcome& outcome) {
   const auto found = outcome_from_name(json.get<std::string>());
   if (!found) throw Malformed(fmt::format("unknown outcome {}", json.dump()));
   outcome = *found;
+}
+void read(const Json& json, std::uint64_t& code) {
+  constexpr std::size_t kDigits = 16;
+  const auto text = json.get<std::string>();
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), code, 16);
+  if (text.size() != kDigits || error != std::errc() || end != text.data() + text.size())
+    throw Malformed(fmt::format("{} is no hash of 16 hexadecimal digits", json.dump()));
 }
 void read(const Json& json, std::vector<double>& consts) {
   static const std::map<std::string, double> kNoNumbers = {
@@ -112,6 +126,7 @@ void for_each_field(R& record, F&& f) {
   f("target", identity.target);
   f("versions", identity.versions);
   f("options", record.options);
+  f("code", record.code);
   f("outcome", record.outcome);
   f("detail", record.detail);
   f("median_us", record.median_us);
@@ -186,11 +201,15 @@ std::string to_json(const Record& record) {
 Result<Record, std::string> record_from_json(std::string_view line) {
   try {
     const Json json = Json::parse(line);
-    if (json.at("record") != kFormat)
-      return fmt::format("a record of format {}, known is \"{}\"", json.at("record").dump(),
-                         kFormat);
+    const Json& format = json.at("record");
+    const bool has_code = format != kFormatWithoutCode;
+    if (has_code && format != kFormat)
+      return fmt::format("a record of format {}, known are \"{}\" and \"{}\"", format.dump(),
+                         kFormatWithoutCode, kFormat);
     Record record;
-    for_each_field(record, [&](const char* name, auto& value) { read(json.at(name), value); });
+    for_each_field(record, [&](const char* name, auto& value) {
+      if (has_code || name != std::string_view("code")) read(json.at(name), value);
+    });
     if (record.is_usable() && record.median_us <= 0)
       return std::string("a measured time must be above 0");
     return record;

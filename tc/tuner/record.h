@@ -53,6 +53,7 @@ std::optional<Outcome> outcome_from_name(std::string_view name);
 struct Record {
   Identity identity;
   MappingOptions options;
+  std::uint64_t code = 0;  ///< Executor::code_hash(); 0: unknown, or nothing was compiled
   Outcome outcome = Outcome::Rejected;
   std::string detail;    ///< of what was not measured: why, for people
   double median_us = 0;  ///< of what hung: the limit that it reached

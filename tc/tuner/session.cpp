@@ -42,6 +42,12 @@ std::optional<double> time_of(const Record& record) {
   return record.median_us;
 }
 
+/// Whether it holds for all candidates with its code. What ended the process may have been the
+/// process: others have their own try.
+bool tells_about_code(const Record& record) {
+  return record.code != 0 && record.outcome != Outcome::Crashed;
+}
+
 }  // namespace
 
 Session::Session(const Assignment& assignment) : work_(assignment), start_(Clock::now()) {
@@ -50,8 +56,15 @@ Session::Session(const Assignment& assignment) : work_(assignment), start_(Clock
   search_end_ = budget > 0 ? end_ - duration(std::min(kFinalShare * budget, kFinalSeconds))
                            : Clock::time_point::max();
   for (Record& record : work_.records.find(work_.identity.program, work_.identity.kind)) {
-    if (is_same_call(record.identity, work_.identity) && is_settled(record))
-      known_.insert_or_assign(to_json(record.options), std::move(record));
+    if (!is_same_call(record.identity, work_.identity) || !is_settled(record)) continue;
+    if (tells_about_code(record)) {
+      // Of several with the same code the best one: finalists among them were measured more often.
+      const auto [same, is_new] = done_.try_emplace(record.code, record);
+      if (!is_new && record.is_usable() &&
+          (!same->second.is_usable() || record.median_us < same->second.median_us))
+        same->second = record;
+    }
+    known_.insert_or_assign(to_json(record.options), std::move(record));
   }
 }
 
@@ -67,8 +80,10 @@ double Session::remaining() const {
   return end_ == Clock::time_point::max() ? 0 : std::max(0.0, work_.settings.seconds - seconds());
 }
 
-/// What ended at a limit says nothing about more time than it had.
+/// What ended at a limit says nothing about more time than it had, and what was given up nothing
+/// about how it compares.
 bool Session::is_settled(const Record& record) const {
+  if (record.outcome == Outcome::Slow && work_.is_comparison) return false;
   const double limit = std::min(compile_limit(), work_.settings.run_limit);
   return record.outcome != Outcome::Hung || record.median_us >= kMicroseconds * limit;
 }
@@ -126,6 +141,7 @@ bool Session::open_round() {
     const auto found = known_.find(to_json(candidate.options));
     if (found != known_.end()) {
       candidate.record = found->second;
+      candidate.code = found->second.code;
       ++progress_.resumed;
     } else {
       candidate.id = ++progress_.trials;
@@ -230,8 +246,8 @@ void Session::take_replies() {
 /// To be measured, unless the same code was or is going to be. A fault that a test injects belongs
 /// to one candidate.
 void Session::take_compiled(Candidate& candidate, std::uint64_t code) {
-  candidate.code = code;
   if (!work_.settings.faults.contains(candidate.id)) {
+    candidate.code = code;
     if (const auto done = done_.find(code); done != done_.end()) {
       repeat(candidate, done->second);
       return;
@@ -257,13 +273,12 @@ void Session::repeat(Candidate& candidate, const Record& same) {
   finish(candidate, reply, kNoDevice);
 }
 
-/// What is now known about its code. What ended the process may have been the process: others with
-/// this code have their own try.
+/// What is now known about its code.
 void Session::pass_on(Candidate& candidate) {
   const auto found = under_way_.find(candidate.code);
   if (found == under_way_.end() || found->second != &candidate) return;
   under_way_.erase(found);
-  const bool is_known = candidate.record->outcome != Outcome::Crashed;
+  const bool is_known = tells_about_code(*candidate.record);
   if (is_known) done_.emplace(candidate.code, *candidate.record);
   for (Candidate* other : std::exchange(candidate.same, {})) {
     if (is_known)
@@ -297,6 +312,7 @@ void Session::finish(Candidate& candidate, const Reply& reply, int device) {
     Record record;
     record.identity = work_.identity;
     record.options = candidate.options;
+    record.code = candidate.code;
     record.outcome = reply.outcome;
     record.detail = reply.detail;
     record.median_us = reply.median_us;

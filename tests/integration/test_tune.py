@@ -131,10 +131,13 @@ def test_exhaustive_search_ends(tensorc, program):
     assert again["exhausted"] and again["candidates"] == 0 and again["resumed"] == len(report["trials"])
 
 
-def test_equal_code_is_measured_once(tensorc, program, tmp_path):
-    # Register tiles are for products, of which softmax has none.
-    fixed = ["--tile", "16", "--tasks", "0", "--vector-bits", "0", "--split-reduction", "1", "--local-bytes", "0", "--fusion", "max", "--register-rows", "0"]
-    report = tune(tensorc, *program("softmax"), *fixed, "--search", "exhaustive", "--budget", "10m")
+# A space of few options, some of which come to the same code.
+FEW = ["--tile", "16", "--tasks", "0", "--vector-bits", "0", "--split-reduction", "1", "--local-bytes", "0", "--fusion", "max", "--register-rows", "0"]
+
+
+@pytest.fixture
+def code_of(tensorc, program, tmp_path):
+    """The machine code of a candidate for softmax."""
 
     def code(trial):
         file = tmp_path / "options.json"
@@ -143,11 +146,49 @@ def test_equal_code_is_measured_once(tensorc, program, tmp_path):
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
 
+    return code
+
+
+def test_equal_code_is_measured_once(tensorc, program, code_of):
+    report = tune(tensorc, *program("softmax"), *FEW, "--search", "exhaustive", "--budget", "10m")
     repeated = [trial for trial in report["trials"] if trial["repeated"]]
     assert report["repeated"] == len(repeated) > 0
-    own = [code(trial) for trial in report["trials"] if not trial["repeated"]]
+    own = [code_of(trial) for trial in report["trials"] if not trial["repeated"]]
     assert len(set(own)) == len(own)
-    assert all(code(trial) in own and trial["median_us"] > 0 for trial in repeated)
+    assert all(code_of(trial) in own and trial["median_us"] > 0 for trial in repeated)
+
+
+def test_equal_code_is_measured_once_in_all_runs(tensorc, program, code_of):
+    search = [*program("softmax"), *FEW, "--search", "exhaustive"]
+    first = tune(tensorc, *search, "--trials", "3")
+    second = tune(tensorc, *search, "--budget", "10m")
+    assert second["resumed"] == 3
+    own = {code_of(trial) for trial in first["trials"] if not trial["repeated"]}
+    new = [code_of(trial) for trial in second["trials"] if not trial["resumed"] and not trial["repeated"]]
+    assert len(set(new)) == len(new) and own.isdisjoint(new)
+    # All candidates are known now.
+    third = tune(tensorc, *search, "--budget", "10m")
+    assert third["candidates"] == 0 and third["repeated"] == 0
+    for report in (second, third):
+        finalists = [code_of(trial) for trial in report["trials"] if trial["finalist"]]
+        assert len(set(finalists)) == len(finalists)
+
+
+def test_records_without_a_code_are_resumed(tensorc, program, tmp_path):
+    """As an earlier format has them."""
+    tune(tensorc, *program(), "--trials", "3", "--search", "random")
+    exported = tmp_path / "records.jsonl"
+    tensorc("cache", "export", "--tuned", exported)
+    lines = [json.loads(line) for line in exported.read_text().splitlines()]
+    assert all(line["record"] == "tuned-2" and len(line["code"]) == 16 for line in lines)
+    for line in lines:
+        line["record"] = "tuned-1"
+        del line["code"]
+    exported.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    elsewhere = {"TC_CACHE_DIR": str(tmp_path / "elsewhere")}
+    assert tensorc("cache", "import", exported, env=elsewhere).returncode == 0
+    again = tune(tensorc, *program(), "--trials", "1", "--search", "random", env=elsewhere)
+    assert again["resumed"] == 3 and again["candidates"] == 1
 
 
 def test_options_of_the_user_are_a_seed_whatever_their_values(tensorc, program, tmp_path):
@@ -296,7 +337,7 @@ def test_imports_are_whole_or_not_at_all(tensorc, tmp_path, program):
     tune(tensorc, *program(), "--trials", "2")
     exported = tmp_path / "records.jsonl"
     tensorc("cache", "export", "--tuned", exported)
-    exported.write_text(exported.read_text() + '{"record": "tuned-1"}\n')
+    exported.write_text(exported.read_text() + '{"record": "tuned-2"}\n')
     elsewhere = {"TC_CACHE_DIR": str(tmp_path / "elsewhere")}
     done = tensorc("cache", "import", exported, env=elsewhere)
     assert done.returncode == 1 and b":3: not an exported entry" in done.stderr

@@ -33,7 +33,7 @@ def exported(tensorc, program, tmp_path):
     "damage",
     [
         lambda text: text[: len(text) // 3],
-        lambda text: text.replace('"tuned-1"', '"tuned-9"'),
+        lambda text: text.replace('"tuned-2"', '"tuned-9"'),
         lambda text: text.replace('"measured"', '"miraculous"'),
         lambda text: text.replace('"tile":', '"tyle":'),
         lambda text: text.replace('"sizes":[33', '"sizes":["33"'),
@@ -173,6 +173,23 @@ def test_seeds_are_compared_in_turns(tensorc, program, tmp_path):
     trials = json.loads(done.stdout)["trials"]
     assert [trial["options"]["tile"] for trial in trials] == [[], [8, 8], [1, 1]]
     assert all(trial["finalist"] and trial["outcome"] == "measured" for trial in trials), "however slow"
+
+
+def test_seeds_that_were_given_up_are_compared(tensorc, program, tmp_path):
+    file = exported(tensorc, program, tmp_path)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines[1:]:
+        line["outcome"] = "slow"
+        line["created"] = "9" + line["created"][1:]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert tensorc("cache", "import", file).returncode == 0
+    seeds = tmp_path / "seeds"
+    seeds.write_text("".join(json.dumps(line["options"]) + "\n" for line in lines))
+    done = tensorc("tune", *program, "--search", "seeds", "--seeds", seeds, "--budget", "60s", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    trials = json.loads(done.stdout)["trials"]
+    assert [trial["outcome"] for trial in trials] == ["measured"] * len(trials)
+    assert all(trial["finalist"] for trial in trials) and len(trials) == 2
 
 
 def test_a_learned_search_without_its_library_says_so(tensorc, program):

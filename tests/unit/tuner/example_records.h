@@ -17,6 +17,7 @@ inline Record example_record(std::vector<std::int64_t> sizes, std::int64_t tasks
   record.identity.versions = "v1";
   record.options.tasks = tasks;
   record.outcome = Outcome::Measured;
+  record.code = 0xabcd;
   record.median_us = us;
   record.samples = 9;
   record.verification = "interpreter, exact";

@@ -40,6 +40,27 @@ TEST_F(RecordsTest, JsonRoundTrip) {
   EXPECT_EQ(to_json(*read), to_json(record));
   EXPECT_EQ(read->options, record.options);
   EXPECT_EQ(read->identity.consts, record.identity.consts);
+  EXPECT_EQ(read->code, record.code);
+}
+
+TEST_F(RecordsTest, EveryBitOfACodeIsKept) {
+  Record record = example_record({7, 9}, 3, 12.5);
+  for (const std::uint64_t code : {std::uint64_t{0}, std::uint64_t{1}, UINT64_MAX}) {
+    record.code = code;
+    EXPECT_EQ(record_from_json(to_json(record))->code, code);
+  }
+}
+
+TEST_F(RecordsTest, TheFirstFormatHadNoCode) {
+  std::string text = to_json(example_record({7, 9}, 3, 12.5));
+  text.replace(text.find("tuned-2"), 7, "tuned-1");
+  const std::string code = ",\"code\":\"000000000000abcd\"";
+  text.erase(text.find(code), code.size());
+  const Result<Record, std::string> read = record_from_json(text);
+  ASSERT_TRUE(read.has_value()) << read.error();
+  EXPECT_EQ(read->code, 0u);
+  text.replace(text.find("tuned-1"), 7, "tuned-2");
+  EXPECT_FALSE(record_from_json(text).has_value());
 }
 
 TEST_F(RecordsTest, ConstsThatJsonHasNoNumberFor) {
@@ -86,14 +107,16 @@ TEST_F(RecordsTest, JsonErrorsSayWhatIsWrong) {
     const Result<Record, std::string> read = record_from_json(text);
     return read ? std::string("accepted") : read.error();
   };
-  EXPECT_NE(error_of("tuned-1", "tuned-9").find("tuned-9"), std::string::npos);
+  EXPECT_NE(error_of("tuned-2", "tuned-9").find("tuned-9"), std::string::npos);
   EXPECT_NE(error_of("\"tasks\":3", "\"tasks\":-3").find("tasks"), std::string::npos);
   EXPECT_NE(error_of("\"tasks\":3", "\"task\":3").find("task"), std::string::npos);
   EXPECT_NE(error_of("measured", "guessed").find("guessed"), std::string::npos);
   EXPECT_NE(error_of("12.5", "0").find("above 0"), std::string::npos);
   EXPECT_NE(error_of("\"cpu\"", "\"tpu\"").find("tpu"), std::string::npos);
   EXPECT_FALSE(record_from_json("{").has_value());
-  EXPECT_FALSE(record_from_json("{\"record\":\"tuned-1\"}").has_value());
+  EXPECT_FALSE(record_from_json("{\"record\":\"tuned-2\"}").has_value());
+  for (const char* code : {"\"12\"", "\"00000000000000zz\"", "\"-000000000000001\"", "1", "null"})
+    EXPECT_NE(error_of("\"000000000000abcd\"", code), "accepted") << code;
 }
 
 TEST_F(RecordsTest, LaterReplacesEarlierOfTheSamePlaceOnly) {
