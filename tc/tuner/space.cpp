@@ -45,6 +45,45 @@ Values block_values(const Facts& facts) {
   return values;
 }
 
+/// Whether a reduction may read one element for several of its sums, which is what register tiles
+/// have rows for.
+bool may_share_reads(const Facts& facts) {
+  // The facts are those of one group, with its initialisations, which read nothing: statements of
+  // other groups may be anything.
+  const auto reads = [](const StatementFacts& statement) {
+    return std::any_of(statement.accesses.begin(), statement.accesses.end(),
+                       [](const AccessFacts& access) { return !access.is_write; });
+  };
+  const auto here = std::count_if(facts.statements.begin(), facts.statements.end(), reads);
+  if (static_cast<std::size_t>(here) < facts.all_statements) return facts.has_reduction;
+  const auto depends = [](const AccessFacts& access, int index) {
+    return std::any_of(access.dimensions.begin(), access.dimensions.end(), [&](const auto& d) {
+      return !d.is_affine || std::any_of(d.terms.begin(), d.terms.end(),
+                                         [&](const auto& term) { return term.first == index; });
+    });
+  };
+  return std::any_of(
+      facts.statements.begin(), facts.statements.end(), [&](const StatementFacts& statement) {
+        bool is_reduction = false, shares = false;
+        for (int i = 0; i < static_cast<int>(statement.extents.size()); ++i) {
+          if (statement.extents[static_cast<std::size_t>(i)] < 2) continue;
+          bool is_kept = false, is_free = false;
+          for (const AccessFacts& access : statement.accesses)
+            (access.is_write ? is_kept : is_free) |= depends(access, i) == access.is_write;
+          is_reduction = is_reduction || !is_kept;
+          shares = shares || (is_kept && is_free);
+        }
+        return is_reduction && shares;
+      });
+}
+
+Values register_row_values(const Facts& facts) {
+  // A GPU knows one element at a time and several.
+  if (facts.target.kind == TargetKind::Cuda) return {0, 1};
+  return may_share_reads(facts) ? with_zero({1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 14, 16, 20, 24})
+                                : Values{};
+}
+
 /// Values of a field; none where it cannot matter for this program and target.
 Values values_of(std::string_view field, const Facts& facts) {
   const Target& target = facts.target;
@@ -59,9 +98,9 @@ Values values_of(std::string_view field, const Facts& facts) {
   if (field == "threads")
     return cpu ? Values{} : with_zero({32, 64, 96, 128, 192, 256, 384, 512, 1024});
   if (field == "vector_bits") return cpu ? Values{0, 1, 128, 256, 512} : Values{};
-  if (field == "register_rows")
-    return with_zero({1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 14, 16, 20, 24});
-  if (field == "register_vectors") return with_zero({1, 2, 3, 4, 6, 8});
+  if (field == "register_rows") return register_row_values(facts);
+  if (field == "register_vectors")
+    return cpu || facts.has_product ? with_zero({1, 2, 3, 4, 6, 8}) : Values{};
   if (field == "contract_block_k")
     return cpu && facts.has_product && facts.longest_reduction > 64 ? block_values(facts)
                                                                     : Values{};

@@ -62,6 +62,43 @@ TEST(Space, ParametersFollowFromTheProgram) {
   EXPECT_NE(find(chain, "fusion"), nullptr);
 }
 
+TEST(Space, RegisterTilesWhereTheyChangeTheCode) {
+  constexpr const char* kDistances =
+      "def f(float(M,N) A, float(M,N) B) -> (C) { C(i,j) +=! fabs(A(i,r_k) - B(j,r_k)) }";
+  constexpr const char* kRowMaximum =
+      "def f(float(M,N) A, float(M,N) B) -> (C) { C(i) max=! A(i,r_k) + B(i,r_k) }";
+  const Facts matmul = facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}});
+  const Facts chain = facts_of(kChain, {{"M", 40}, {"N", 50}});
+  const Facts distances = facts_of(kDistances, {{"M", 40}, {"N", 50}});
+  const Facts maximum = facts_of(kRowMaximum, {{"M", 40}, {"N", 50}});
+  // A group that is not the heaviest one has the sums that share.
+  const Facts both =
+      facts_of("def f(float(M,N) A, float(M,N) B) -> (S, C) { S(i) max=! A(i,r_k) + B(r_j,r_k)\n"
+               "C(a,b) +=! fabs(A(r_a,a) - B(r_a,b)) }",
+               {{"M", 20}, {"N", 30}});
+  const auto values = [](Facts facts, TargetKind kind, const char* field) {
+    facts.target.kind = kind;
+    const Space space(facts, {}, {}, {});
+    const Parameter* found = find(space, field);
+    return found == nullptr ? std::vector<std::int64_t>{} : found->values;
+  };
+  const auto rows = [&](const Facts& facts) {
+    return values(facts, TargetKind::Cpu, "register_rows").size();
+  };
+  EXPECT_EQ(rows(matmul), 16u);
+  EXPECT_EQ(rows(distances), 16u) << "no product, but elements are read for several sums";
+  EXPECT_EQ(rows(maximum), 0u) << "no sum shares what it reads";
+  EXPECT_EQ(rows(chain), 0u);
+  EXPECT_EQ(rows(both), 16u);
+  for (const Facts& facts : {matmul, chain, distances, maximum}) {
+    EXPECT_EQ(values(facts, TargetKind::Cuda, "register_rows"), (std::vector<std::int64_t>{0, 1}));
+    EXPECT_FALSE(values(facts, TargetKind::Cpu, "register_vectors").empty());
+  }
+  EXPECT_EQ(values(matmul, TargetKind::Cuda, "register_vectors").size(), 7u);
+  EXPECT_TRUE(values(chain, TargetKind::Cuda, "register_vectors").empty());
+  EXPECT_TRUE(values(distances, TargetKind::Cuda, "register_vectors").empty());
+}
+
 TEST(Space, GenomesAndOptionsAreTheSame) {
   const Space space(facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}}), {}, {}, {});
   Dice dice(7);
