@@ -73,8 +73,8 @@ TEST(Space, RegisterTilesWhereTheyChangeTheCode) {
   const Facts maximum = facts_of(kRowMaximum, {{"M", 40}, {"N", 50}});
   // A group that is not the heaviest one has the sums that share.
   const Facts both =
-      facts_of("def f(float(M,N) A, float(M,N) B) -> (S, C) { S(i) max=! A(i,r_k) + B(r_j,r_k)\n"
-               "C(a,b) +=! fabs(A(r_a,a) - B(r_a,b)) }",
+      facts_of("def f(float(M,N) A, float(M,N) B) -> (S, C) { S(i) max=! A(i,r_k) + B(i,r_k)\n"
+               "C(a) +=! fabs(A(r_i,a) - B(r_i,0)) }",
                {{"M", 20}, {"N", 30}});
   const auto values = [](Facts facts, TargetKind kind, const char* field) {
     facts.target.kind = kind;
@@ -89,6 +89,7 @@ TEST(Space, RegisterTilesWhereTheyChangeTheCode) {
   EXPECT_EQ(rows(distances), 16u) << "no product, but elements are read for several sums";
   EXPECT_EQ(rows(maximum), 0u) << "no sum shares what it reads";
   EXPECT_EQ(rows(chain), 0u);
+  ASSERT_EQ(both.all_statements, 2u);
   EXPECT_EQ(rows(both), 16u);
   for (const Facts& facts : {matmul, chain, distances, maximum}) {
     EXPECT_EQ(values(facts, TargetKind::Cuda, "register_rows"), (std::vector<std::int64_t>{0, 1}));
