@@ -28,7 +28,6 @@ import math
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -80,7 +79,7 @@ def parse_arguments():
     parser.add_argument("--group", default="paper")
     parser.add_argument("--only", choices=["paper", "new"], help="half of the work")
     parser.add_argument("--target", default="cuda")
-    parser.add_argument("--devices", help="0,1,...; default: all CUDA devices")
+    parser.add_argument("--devices", help="0,1,...; default: all CUDA devices like that of the target")
     parser.add_argument("--jobs", type=int, default=min(16, os.cpu_count() or 1), help="processes that compile")
     parser.add_argument("--search", default="model")
     parser.add_argument("--seed", type=int, default=0)
@@ -122,13 +121,7 @@ class Machine:
         self.cache = pathlib.Path(arguments.cache) if arguments.cache else self.out / "cache"
         self.texts = self.cache / "texts"
         self.texts.mkdir(parents=True, exist_ok=True)
-        self.devices = arguments.devices or self.find_devices()
-
-    def find_devices(self) -> str:
-        if self.arguments.target == "cpu" or not shutil.which("nvidia-smi"):
-            return "0"
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
-        return ",".join(str(i) for i in range(max(1, listed.count("GPU "))))
+        self.devices = arguments.devices or "all"
 
     def seconds(self) -> float:
         return time.monotonic() - self.start
@@ -177,12 +170,16 @@ class Machine:
         words += ["--compile-limit", str(COMPILE_SECONDS), "--run-limit", str(RUN_SECONDS), *more]
         return json.loads(self.command(words, budget + SLACK, cache).stdout)
 
+    def one_device(self) -> str:
+        first = self.devices.split(",")[0]
+        return self.arguments.target.partition(":")[2] or "0" if first == "all" else first
+
     def compare(self, work: Work, candidates: list[dict], rounds: int = COMPARE_ROUNDS) -> dict[str, float]:
         """Times of the default and of these, in turns, by the text of the options."""
         file = self.texts / f"{work.name}.seeds"
         file.write_text("".join(json.dumps(options) + "\n" for options in candidates))
         words = ["tune", *self.call_words(work), "--json", "--search", "seeds", "--seeds", str(file), "--rounds", str(rounds), "--budget",
-                 f"{COMPARE_SECONDS}s", "--devices", self.devices.split(",")[0], "--compile-limit", str(COMPILE_SECONDS)]
+                 f"{COMPARE_SECONDS}s", "--devices", self.one_device(), "--compile-limit", str(COMPILE_SECONDS)]
         report = json.loads(self.command(words, COMPARE_SECONDS + SLACK, environment={"TC_CACHE": "off"}).stdout)
         self.log(json.dumps(report))
         return {key(trial["options"]): trial["median_us"] for trial in report["trials"] if trial["finalist"]}
@@ -236,7 +233,7 @@ def check_machine(machine: Machine) -> bool:
         return False
     counts = tally(report["trials"])
     machine.say(f"check: {counts} in {machine.seconds() - started:.1f} s, default {report['default_us']} us, best {report['best_us']:.2f} us,"
-                f" checked: {report['verification']}, devices {machine.devices}")
+                f" checked: {report['verification']}, devices {report['devices']}")
     for text in complaints(report["trials"], 12):
         machine.say(f"  {text}")
     is_bad = counts.get("crashed", 0) + counts.get("hung", 0) + counts.get("wrong", 0) > counts.get("measured", 0)

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -22,6 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kDefaultBudget = 60;
+constexpr const char* kAllDevices = "all";
 
 std::atomic<bool> interrupted{false};
 
@@ -79,8 +81,28 @@ std::vector<MappingOptions> read_seeds(const std::vector<std::string>& files) {
   return seeds;
 }
 
-TuneSettings make_settings(const TuneFlags& flags, const Call& call,
-                           const Environment& environment) {
+/// A plain "cuda" means every device like the first one, "cuda:1" that one.
+std::vector<int> read_devices(const TuneFlags& flags, const Call& call,
+                              const CompileContext& context) {
+  const std::vector<std::string>& words = flags.devices;
+  const NamedTarget target{call.target, call.device};
+  if (words.empty() && flags.call.target.find(':') != std::string::npos) return {};
+  if (words.empty() || words == std::vector<std::string>{kAllDevices})
+    return devices_like(target, context);
+  std::vector<int> devices;
+  for (const std::string& word : words) {
+    int number = -1;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size() || number < 0)
+      throw CommandError(kUsage, fmt::format("--devices takes numbers from 0, or '{}', not '{}'",
+                                             kAllDevices, word));
+    devices.push_back(number);
+  }
+  return devices;
+}
+
+TuneSettings make_settings(const TuneFlags& flags, const Call& call, const Environment& environment,
+                           const CompileContext& context) {
   TuneSettings settings;
   settings.trials = flags.trials;
   settings.seconds = flags.budget >= 0 ? flags.budget : flags.trials > 0 ? 0 : kDefaultBudget;
@@ -91,7 +113,7 @@ TuneSettings make_settings(const TuneFlags& flags, const Call& call,
   settings.rounds = flags.rounds;
   settings.seed = flags.call.seed;
   settings.jobs = flags.jobs;
-  settings.devices = flags.devices;
+  settings.devices = read_devices(flags, call, context);
   settings.options = call.options;
   for (const auto& [name, value] : flags.call.overrides)
     settings.fixed.push_back(name);
@@ -112,6 +134,7 @@ Json to_json(const TuneReport& report, const Call& call, const TuneSettings& set
   set_target(json, call);
   json["search"] = settings.search;
   json["seed"] = settings.seed;
+  json["devices"] = settings.devices.empty() ? std::vector<int>{call.device} : settings.devices;
   json.update(Json::parse(tc::to_json(report)));
   json["recorded"] = report.is_recorded && context.cache != nullptr;
   return json;
@@ -128,17 +151,6 @@ void print(const TuneReport& report) {
              report.progress.resumed, failures_text(report.progress.failures),
              report.is_exhausted ? "; nothing is left to try" : "");
   fmt::print("options {}\n", tc::to_json(report.options));
-}
-
-/// A search runs what it compiles, also where --arch says for what to compile.
-void check_devices(const Call& call, const TuneSettings& settings, const CompileContext& context) {
-  if (call.target.kind != TargetKind::Cuda) return;
-  std::vector<int> devices = settings.devices;
-  if (devices.empty()) devices.push_back(call.device);
-  for (const int device : devices) {
-    const auto found = find_target(fmt::format("cuda:{}", device), context);
-    if (!found) throw_failure(found.error(), call.source);
-  }
 }
 
 }  // namespace
@@ -169,7 +181,7 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
       ->check(CLI::Range(0, 1024));
   command
       ->add_option("--devices", flags.devices,
-                   "devices to measure on: CUDA ordinals, or parts of the CPU's cores")
+                   "devices to measure on: CUDA ordinals, or parts of the CPU's cores; all")
       ->delimiter(',');
   command->add_option("--compile-limit", flags.compile_limit, "seconds that a compilation may take")
       ->check(CLI::PositiveNumber);
@@ -189,13 +201,15 @@ int tune_command(const TuneFlags& flags, const Environment& environment) {
       call.source, call.def, call.metadata, compiler::fresh_alignment(call.target));
   if (!front) throw_failure(front.error(), call.source);
   check_memory(call, *front, /*scratch_bytes=*/0, Checking::None);
-  const TuneSettings settings = make_settings(flags, call, environment);
-  check_devices(call, settings, context);
+  const TuneSettings settings = make_settings(flags, call, environment, context);
   ::signal(SIGINT, on_signal);
   ::signal(SIGTERM, on_signal);
   const Result<TuneReport, Failure> report =
       autotune(call.source.text(), call.def, call.metadata, settings,
                NamedTarget{call.target, call.device}, context);
+  // The search is over: what it found is written whole, whoever loses patience.
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_IGN);
   if (settings.progress) fmt::print(stderr, "\r\x1b[K");
   if (!report) throw_failure(report.error(), call.source);
   if (!context.cache)

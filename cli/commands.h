@@ -69,8 +69,8 @@ struct TuneFlags {
   std::vector<std::string> seeds;  ///< files of options, one JSON object a line
   int rounds = 5;
   int jobs = 0;
-  std::vector<int> devices;
-  double compile_limit = 0;  ///< seconds; 0: as the library says
+  std::vector<std::string> devices;  ///< numbers, or "all"; none: what the target says
+  double compile_limit = 0;          ///< seconds; 0: as the library says
   double run_limit = 0;
   std::vector<std::string> faults;  ///< for tests: TRIAL=FAULT
   bool json = false;

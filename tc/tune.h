@@ -45,8 +45,8 @@ struct TuneSettings {
   std::filesystem::path lightgbm{};
   std::uint64_t seed = 0;  ///< of the sequence of candidates
   int jobs = 0;            ///< processes that compile; 0: one a core
-  /// One measuring process each: CUDA devices, or equal parts of the CPU's cores. Empty: the one
-  /// that the target means.
+  /// One measuring process each: CUDA devices of one kind, or equal parts of the CPU's cores.
+  /// Empty: the one that the target means.
   std::vector<int> devices{};
   /// Options to start from. What a search does not change (bounds, deterministic, fast_math) comes
   /// from them.
@@ -111,6 +111,9 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
                                      const Metadata& metadata, const TuneSettings& settings = {},
                                      const std::optional<NamedTarget>& target = std::nullopt,
                                      const CompileContext& context = {});
+
+/// The CUDA devices with the facts of the target's device, that one first; 0 alone on a CPU.
+std::vector<int> devices_like(const NamedTarget& target, const CompileContext& context = {});
 
 /// The body of a worker process, for programs that are their own workers: jobs from stdin, replies
 /// to stdout. Returns the exit status.

@@ -14,6 +14,7 @@
 #include "tc/tune.h"
 #include "tc/tuner/boosting.h"
 #include "tc/tuner/choose.h"
+#include "tc/tuner/devices.h"
 #include "tc/tuner/model.h"
 #include "tc/tuner/run_folder.h"
 #include "tc/tuner/session.h"
@@ -165,6 +166,7 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   }
   const std::vector<int> devices =
       settings.devices.empty() ? std::vector<int>{whole.device} : settings.devices;
+  if (auto failure = tuner::wrong_devices(devices, whole.target.kind, context)) return *failure;
   const NamedTarget target = measured_target(whole, devices);
   const SourceBuffer source("<text>", std::string(text));
   const Result<compiler::FrontEnd, Failure> front =

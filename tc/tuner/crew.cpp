@@ -3,27 +3,17 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
 
 #include "tc/tc.h"
+#include "tc/tuner/devices.h"
 
 namespace tc::tuner {
 
 namespace {
-
-/// The cores of part `part` of `parts`; at least one.
-std::vector<int> cores_of(std::size_t part, std::size_t parts) {
-  const std::vector<int> cores = usable_cores();
-  if (cores.size() <= parts) return {cores[part % cores.size()]};
-  const std::size_t begin = cores.size() * part / parts;
-  const std::size_t end = cores.size() * (part + 1) / parts;
-  return {cores.begin() + static_cast<std::ptrdiff_t>(begin),
-          cores.begin() + static_cast<std::ptrdiff_t>(end)};
-}
 
 /// One thread a core, each on its own.
 std::vector<std::pair<std::string, std::string>> pinned(const std::vector<int>& cores) {
@@ -72,23 +62,11 @@ Crew make_crew(const WorkerProgram& program, const WorkerSetup& setup, int jobs,
     WorkerProgram measuring = program;
     WorkerSetup there = setup;
     there.device = devices[d];
-    if (crew.is_exclusive) measuring.variables = pinned(cores_of(d, devices.size()));
+    if (crew.is_exclusive)
+      measuring.variables = pinned(cores_of(usable_cores(), d, devices.size()));
     crew.measuring.emplace_back(std::move(measuring), std::move(there));
   }
   return crew;
-}
-
-std::vector<int> usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &set)) cores.push_back(core);
-    }
-  }
-  if (cores.empty()) cores.push_back(0);
-  return cores;
 }
 
 std::filesystem::path default_worker() {

@@ -24,9 +24,6 @@ struct Crew {
 Crew make_crew(const WorkerProgram& program, const WorkerSetup& setup, int jobs,
                const std::vector<int>& devices);
 
-/// Cores that this process may use.
-std::vector<int> usable_cores();
-
 /// Where `tensorc` is: this program, or "../bin/tensorc" from the folder of this library. Empty:
 /// there is none.
 std::filesystem::path default_worker();

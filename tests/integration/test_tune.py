@@ -4,12 +4,15 @@
 Nothing here asserts a time: only that what was asked for happened, and that what was chosen computes the right values.
 """
 
+import array
+import fcntl
 import json
 import os
 import pathlib
 import signal
 import sqlite3
 import subprocess
+import termios
 import time
 
 import pytest
@@ -251,6 +254,23 @@ def test_interrupt_gives_the_best_so_far(tensorc, tensorc_path, tmp_path, progra
     assert later["resumed"] == len(kept) and later["candidates"] == 1
 
 
+def test_a_second_interrupt_does_not_cut_what_is_printed(tensorc, tensorc_path, tmp_path, program):
+    """The reader takes its time: the writer waits in the middle, and is interrupted there."""
+    tune(tensorc, *program(), "--trials", "40", "--search", "random", "--inject", ",".join(f"{trial}=wrong" for trial in range(5, 41)))
+    process = start(tensorc_path, tmp_path, *program(), "--trials", "1", "--search", "random", "--json")
+    small = fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    end = time.monotonic() + 120
+    while array.array("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0] < small:
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.02)
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGTERM):
+        process.send_signal(number)
+        time.sleep(0.1)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err.decode()
+    assert len(json.loads(out)["trials"]) == 41 and len(out) > 2 * small
+
+
 def test_kill_loses_the_running_trial_only(tensorc, tensorc_path, tmp_path, program):
     process = start(tensorc_path, tmp_path, *program(), "--budget", "1h", "--search", "random", "--jobs", "1")
     wait_for_records(process, tmp_path / "cache", 3)
@@ -280,6 +300,7 @@ def test_two_processes_write_one_store(tensorc_path, tmp_path, program):
     assert options_of(records_of(tmp_path / "cache")) == proposed
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="parts of a CPU have a core each")
 def test_two_devices_share_a_run(tensorc, tmp_path, program):
     report = tune(tensorc, *program(), "--trials", "8", "--devices", "0,1", "--search", "random", "--inject", "3=crash")
     assert report["best_us"] > 0
@@ -352,6 +373,11 @@ def test_imports_are_whole_or_not_at_all(tensorc, tmp_path, program):
         (["--budget", "0"], 2, b"--trials"),
         (["--budget", "soon"], 2, b"budget"),
         (["--devices", "1,1", "--trials", "1"], 1, b"different"),
+        (["--devices", "0,x", "--trials", "1"], 2, b"not 'x'"),
+        (["--devices", "-1", "--trials", "1"], 2, b"not '-1'"),
+        (["--devices", "all,1", "--trials", "1"], 2, b"not 'all'"),
+        (["--devices", "99999999999", "--trials", "1"], 2, b"not '99999999999'"),
+        (["--devices", ",".join(map(str, range(2048))), "--trials", "1"], 1, b"2048 devices need a core each"),
         (["--inject", "1=fire", "--trials", "1"], 1, b"unknown fault"),
         (["--budget", "1ms"], 1, b"budget"),
     ],

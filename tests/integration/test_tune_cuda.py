@@ -13,7 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 POISON = "def f(float(M,N) x) -> (uint8(M,N) y) { y(i,j) = uint8(165 + 0 * int32(x(i,j))) }\n"
 OTHER = "def f(float(M,N) x) -> (uint8(M,N) y) { y(i,j) = uint8(7 + 0 * int32(x(i,j))) }\n"
-SIZES = ["-D", "M=64", "-D", "N=96", "--target", "cuda"]
+SIZES = ["-D", "M=64", "-D", "N=96"]
 
 
 @pytest.fixture
@@ -37,7 +37,8 @@ def cuda(tensorc, build_folder, tmp_path):
     def run(text, *arguments, env=None):
         file = tmp_path / "f.tc"
         file.write_text(text)
-        return tensorc("tune", file, *SIZES, "--json", *arguments, env={**environment, **(env or {})}, timeout=600)
+        target = [] if "--target" in arguments else ["--target", "cuda"]
+        return tensorc("tune", file, *SIZES, *target, "--json", *arguments, env={**environment, **(env or {})}, timeout=600)
 
     return run
 
@@ -58,6 +59,25 @@ def test_candidates_are_compiled_checked_and_timed_on_two_devices(cuda, tensorc)
     listed = tensorc("cache", "export", "--tuned", "-").stdout.decode()
     where = " ".join(json.loads(line)["provenance"] for line in listed.splitlines())
     assert "device 0" in where and "device 1" in where
+
+
+@pytest.mark.parametrize(
+    ("arguments", "devices"),
+    [([], {"0", "1"}), (["--devices", "all"], {"0", "1"}), (["--target", "cuda:1"], {"1"}), (["--devices", "0"], {"0"})],
+)
+def test_a_run_takes_the_devices_that_it_is_given(cuda, tensorc, arguments, devices):
+    # One that hangs keeps its device busy: where there is another one, that measures the rest.
+    done = cuda(POISON, "--trials", "8", "--search", "random", "--inject", "1=hang,2=wrong", "--run-limit", "6", *arguments)
+    assert outcomes(done).count("measured") == 6
+    assert {str(device) for device in json.loads(done.stdout)["devices"]} == devices
+    listed = tensorc("cache", "export", "--tuned", "-").stdout.decode()
+    where = {json.loads(line)["provenance"].rpartition("device ")[2] for line in listed.splitlines()}
+    assert {device for device in where if device.isdigit()} == devices
+
+
+def test_a_device_that_is_not_there(cuda):
+    done = cuda(POISON, "--trials", "1", "--devices", "0,7")
+    assert done.returncode == 4 and b"there is no CUDA device 7" in done.stderr
 
 
 def test_wrong_results_do_not_count(cuda):
