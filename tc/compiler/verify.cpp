@@ -65,12 +65,6 @@ bool same(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-/// In bounds, or both infinite alike, or both NaN.
-bool close(double a, double b, double bound) {
-  if (same(a, b)) return true;
-  return std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= bound;
-}
-
 std::string position_text(std::int64_t flat, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> position(shape.size());
   for (std::size_t d = shape.size(); d-- > 0;) {
@@ -127,23 +121,11 @@ bool computes_in_float32(const lang::TypedDef& def) {
 }
 
 void compare_floats(const std::string& name, const lang::Value& result,
-                    const ReferenceOutput& reference, double scale, double reductions,
-                    DType compute, Comparison& comparison) {
-  double own_error = 0;
-  for (std::size_t i = 0; i < reference.precise.real.size(); ++i) {
-    const double difference = std::fabs(reference.precise.real[i] - reference.language.real[i]);
-    if (std::isfinite(difference)) own_error = std::max(own_error, difference);
-  }
-  // What overflows in the language's precision says nothing about the size of rounding errors.
-  const double magnitude = max_finite(reference.language);
-  const double common =
-      16 * own_error +
-      epsilon(compute) * (8 + 4 * std::sqrt(reductions)) * std::max(scale, magnitude) +
-      tiny(result.type);
+                    const ReferenceOutput& reference, const Tolerance& tolerance,
+                    Comparison& comparison) {
   for (std::size_t i = 0; i < result.real.size(); ++i) {
     const double precise = reference.precise.real[i];
-    const double bound =
-        common + (std::isfinite(precise) ? epsilon(result.type) * std::fabs(precise) : 0);
+    const double bound = tolerance.of(precise);
     const double difference = std::fabs(result.real[i] - precise);
     if (std::isfinite(difference)) {
       comparison.max_abs = std::max(comparison.max_abs, difference);
@@ -151,8 +133,8 @@ void compare_floats(const std::string& name, const lang::Value& result,
         comparison.max_rel = std::max(comparison.max_rel, difference / std::fabs(precise));
     }
     comparison.bound = std::max(comparison.bound, bound);
-    if (close(result.real[i], precise, bound) ||
-        close(result.real[i], reference.language.real[i], bound) ||
+    if (is_close(result.real[i], precise, bound) ||
+        is_close(result.real[i], reference.language.real[i], bound) ||
         reference.surrounds(result.real[i], i, bound))
       continue;
     if (comparison.ok) {
@@ -236,6 +218,35 @@ std::vector<std::vector<lang::Value>> interpret_shifted(const lang::TypedDef& sp
   return runs;
 }
 
+double Tolerance::of(double precise) const {
+  return common + (std::isfinite(precise) ? relative * std::fabs(precise) : 0);
+}
+
+Tolerance tolerance(const lang::TypedDef& specialised, const Reference& reference, std::size_t o) {
+  const lang::Value &language = reference.language[o], &precise = reference.precise[o];
+  const DType compute = language.type == DType::Float64 && !computes_in_float32(specialised)
+                            ? DType::Float64
+                            : DType::Float32;
+  double own_error = 0;
+  for (std::size_t i = 0; i < precise.real.size(); ++i) {
+    const double difference = std::fabs(precise.real[i] - language.real[i]);
+    if (std::isfinite(difference)) own_error = std::max(own_error, difference);
+  }
+  const auto reductions = static_cast<double>(longest_reduction(specialised));
+  // What overflows in the language's precision says nothing about the size of rounding errors.
+  const double magnitude = max_finite(language);
+  return {16 * own_error +
+              epsilon(compute) * (8 + 4 * std::sqrt(reductions)) *
+                  std::max(reference.scale, magnitude) +
+              tiny(language.type),
+          epsilon(language.type)};
+}
+
+bool is_close(double a, double b, double bound) {
+  if (same(a, b)) return true;
+  return std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= bound;
+}
+
 Comparison compare(const lang::TypedDef& specialised, const Reference& reference,
                    const std::vector<HostTensor>& outputs, Exactness exactness) {
   const std::vector<lang::Value>& language = reference.language;
@@ -244,8 +255,6 @@ Comparison compare(const lang::TypedDef& specialised, const Reference& reference
   check(language.size() == outputs.size(), "the interpreter gives as many outputs as the program");
 
   Comparison comparison;
-  const bool narrow = computes_in_float32(specialised);
-  const auto reductions = static_cast<double>(longest_reduction(specialised));
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const lang::Value result = to_value(outputs[o]);
     const std::string& name =
@@ -260,9 +269,7 @@ Comparison compare(const lang::TypedDef& specialised, const Reference& reference
       comparison.message =
           fmt::format("output '{}' has another shape or type than the reference", name);
     } else if (is_float(result.type) && exactness == Exactness::Rounded) {
-      const DType compute =
-          result.type == DType::Float64 && !narrow ? DType::Float64 : DType::Float32;
-      compare_floats(name, result, expected, reference.scale, reductions, compute, comparison);
+      compare_floats(name, result, expected, tolerance(specialised, reference, o), comparison);
     } else {
       compare_exactly(name, result, expected, comparison);
     }

@@ -50,6 +50,18 @@ std::vector<std::vector<lang::Value>> interpret_shifted(const lang::TypedDef& sp
                                                         const std::vector<HostTensor>& inputs,
                                                         const std::map<int, HostTensor>& initial);
 
+/// How far an element of a floating output may be from the float64 reference: see compare().
+struct Tolerance {
+  double common = 0;    ///< of all elements
+  double relative = 0;  ///< of the reference's magnitude: the last rounding
+
+  double of(double precise) const;
+};
+/// Of output `o`, for Exactness::Rounded.
+Tolerance tolerance(const lang::TypedDef& specialised, const Reference& reference, std::size_t o);
+/// In bounds, or both infinite alike, or both NaN.
+bool is_close(double a, double b, double bound);
+
 /// Compares outputs of a run with the reference of the same inputs.
 ///
 /// Rounded: a floating element may differ from the float64 reference by 16 times the largest error

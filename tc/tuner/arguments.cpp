@@ -100,6 +100,16 @@ std::optional<ArgumentImages> Arguments::make(compiler::InputKind kind) const {
   return images;
 }
 
+OutputView Bench::view_of(const Image& image, unsigned char* bytes, std::size_t o) {
+  OutputView view{image.meta.type, image.meta.sizes, bytes + image.element_0,
+                  image.end - image.element_0};
+  if (image.meta.is_contiguous()) return view;
+  compiler::HostTensor& gathered = gathered_[o] = read(image, bytes);
+  view.data = gathered.data();
+  view.bytes = gathered.bytes();
+  return view;
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

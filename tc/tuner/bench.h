@@ -10,6 +10,7 @@
 
 #include "tc/compiler/pipeline.h"
 #include "tc/compiler/random_inputs.h"
+#include "tc/tuner/acceptance.h"
 #include "tc/tuner/image.h"
 
 namespace tc::tuner {
@@ -68,13 +69,20 @@ class Bench {
 public:
   virtual ~Bench() = default;
 
-  /// One run on fresh memory with integer-valued inputs; the outputs. The error says what else the
-  /// run did: memory around a tensor changed, an input changed, a subscript out of range.
-  virtual Result<std::vector<compiler::HostTensor>, BenchProblem>
-  run_checked(const Executor& executor) = 0;
+  /// One run on memory as it is before the first one, with integer-valued inputs; the outputs, in
+  /// memory of the bench until the next run. The error says what else the run did: memory around a
+  /// tensor changed, an input changed, a subscript out of range.
+  virtual Result<std::vector<OutputView>, BenchProblem> run_checked(const Executor& executor) = 0;
   /// Times runs on normally distributed inputs; stops early when they take longer than `stop_us`
   /// (0: never).
   virtual Result<Timing, BenchProblem> time(const Executor& executor, double stop_us) = 0;
+
+protected:
+  /// Output `o`, which lies at `bytes` as the image says.
+  OutputView view_of(const Image& image, unsigned char* bytes, std::size_t o);
+
+private:
+  std::map<std::size_t, compiler::HostTensor> gathered_;  ///< outputs with strides, in rows
 };
 
 /// On the threads of this process.

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "tc/compiler/cuda_platform.h"
 #include "tc/runtime/cuda/timing.h"
 #include "tc/tuner/bench.h"
+#include "tc/tuner/bulk.h"
 #include "tc/tuner/device_arguments.h"
 
 namespace tc::tuner {
@@ -39,9 +39,8 @@ public:
       : arguments_(arguments), driver_(std::move(driver)), stream_(std::move(stream)),
         target_(target) {}
 
-  Result<std::vector<compiler::HostTensor>, BenchProblem>
-  run_checked(const Executor& executor) override {
-    return guarded<std::vector<compiler::HostTensor>>([&] { return checked(executor); });
+  Result<std::vector<OutputView>, BenchProblem> run_checked(const Executor& executor) override {
+    return guarded<std::vector<OutputView>>([&] { return checked(executor); });
   }
 
   Result<Timing, BenchProblem> time(const Executor& executor, double stop_us) override {
@@ -111,11 +110,28 @@ private:
     Integers(const std::shared_ptr<const cuda::Driver>& driver, const cuda::Stream& stream,
              ArgumentImages given)
         : images(std::move(given)), layout(images), before(block_of(layout, images)),
-          after(layout.bytes), device(driver, stream, layout, images) {}
+          after(driver, stream.device(), layout.bytes), device(driver, stream, layout, images) {
+      const auto is_poison = [&](const Image& image) {
+        return std::all_of(image.bytes.begin(), image.bytes.end(),
+                           [](unsigned char byte) { return byte == kPoison; });
+      };
+      for (std::size_t o = 0; o < images.outputs.size(); ++o) {
+        const Image& output = images.output(o);
+        written.push_back({layout.outputs[o], output.bytes.size(), is_poison(output)});
+      }
+    }
+
+    /// Bytes of an output in the block.
+    struct Part {
+      std::size_t begin = 0, bytes = 0;
+      bool is_poison = false;  ///< before a run
+    };
 
     ArgumentImages images;
     BlockLayout layout;
-    std::vector<unsigned char> before, after;  ///< a run
+    std::vector<unsigned char> before;  ///< a run
+    cuda::HostMemory after;
+    std::vector<Part> written;
     DeviceArguments device;
     bool is_pristine = false;  ///< the device holds what is only read
   };
@@ -127,12 +143,27 @@ private:
     return *integers_;
   }
 
-  std::vector<compiler::HostTensor> checked(const Executor& executor) {
+  /// The device holds what it has to before a run. What is only read does since the last one.
+  void restore(Integers& set) {
+    char* const memory = static_cast<char*>(set.device.memory());
+    if (!set.is_pristine) {
+      expect(cuda::copy_to_device(stream_, memory, set.before.data(), set.layout.bytes));
+      return;
+    }
+    for (const Integers::Part& part : set.written) {
+      if (part.is_poison)
+        expect(cuda::fill(stream_, memory + part.begin, kPoison, part.bytes));
+      else
+        expect(cuda::copy_to_device(stream_, memory + part.begin, set.before.data() + part.begin,
+                                    part.bytes));
+    }
+  }
+
+  std::vector<OutputView> checked(const Executor& executor) {
     prepare(executor);
     Integers& set = integers();
     expect(cuda::fill(stream_, scratch_->get(), kPoison, scratch_whole_));
-    expect(cuda::copy_to_device(stream_, set.device.memory(), set.before.data(),
-                                set.is_pristine ? set.layout.written_end : set.layout.bytes));
+    restore(set);
     set.is_pristine = false;
     if (auto failure = executor.run(set.device.inputs(), set.device.outputs(), stream_.get(),
                                     scratch_address()))
@@ -140,29 +171,29 @@ private:
     expect(stream_.synchronise());
     if (auto problem = executor.check(scratch_address(), stream_.get(), stream_.device()))
       wrong(*problem);
-    expect(cuda::copy_to_host(stream_, set.after.data(), set.device.memory(), set.layout.bytes));
+    expect(cuda::copy_to_host(stream_, set.after.get(), set.device.memory(), set.layout.bytes));
     check_scratch();
     return results(set);
   }
 
-  static std::vector<compiler::HostTensor> results(Integers& set) {
+  std::vector<OutputView> results(Integers& set) {
     const auto& in_place = set.images.in_place_of;
     for (std::size_t i = 0; i < set.images.inputs.size(); ++i) {
       if (std::find(in_place.begin(), in_place.end(), static_cast<int>(i)) != in_place.end())
         continue;
       const std::size_t at = set.layout.inputs[i];
       const std::size_t bytes = set.images.inputs[i].bytes.size();
-      if (std::memcmp(set.after.data() + at, set.before.data() + at, bytes) != 0)
+      if (!is_same_bytes(set.after.get() + at, set.before.data() + at, bytes))
         wrong(fmt::format("input {} was written", i + 1));
     }
     set.is_pristine = true;
-    std::vector<compiler::HostTensor> results;
+    std::vector<OutputView> results;
     for (std::size_t o = 0; o < set.images.outputs.size(); ++o) {
-      Image image = set.images.output(o);
-      std::memcpy(image.bytes.data(), set.after.data() + set.layout.outputs[o], image.bytes.size());
-      if (!is_surrounded_by_poison(image))
+      const Image& image = set.images.output(o);
+      unsigned char* const bytes = set.after.get() + set.layout.outputs[o];
+      if (!is_surrounded_by_poison(image, bytes))
         wrong(fmt::format("memory around output {} was written", o + 1));
-      results.push_back(read(image));
+      results.push_back(view_of(image, bytes, o));
     }
     return results;
   }

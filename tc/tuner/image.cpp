@@ -79,13 +79,17 @@ void write(Image& image, const compiler::HostTensor& values) {
 }
 
 compiler::HostTensor read(const Image& image) {
+  return read(image, image.bytes.data());
+}
+
+compiler::HostTensor read(const Image& image, const unsigned char* bytes) {
   compiler::HostTensor values(image.meta.type, image.meta.sizes);
+  const unsigned char* base = bytes + image.element_0;
   if (image.meta.is_contiguous()) {
-    std::memcpy(values.data(), image.bytes.data() + image.element_0, values.bytes());
+    std::memcpy(values.data(), base, values.bytes());
     return values;
   }
   const auto width = static_cast<std::size_t>(bits(image.meta.type) / 8);
-  const unsigned char* base = image.bytes.data() + image.element_0;
   for_each_element(image.meta, [&](std::size_t element, std::int64_t offset) {
     std::memcpy(values.data() + element * width, base + offset * static_cast<std::int64_t>(width),
                 width);
@@ -94,8 +98,11 @@ compiler::HostTensor read(const Image& image) {
 }
 
 bool is_surrounded_by_poison(const Image& image) {
+  return is_surrounded_by_poison(image, image.bytes.data());
+}
+
+bool is_surrounded_by_poison(const Image& image, const unsigned char* bytes) {
   const auto is_poison = [](unsigned char byte) { return byte == kPoison; };
-  const unsigned char* bytes = image.bytes.data();
   return std::all_of(bytes, bytes + image.begin, is_poison) &&
          std::all_of(bytes + image.end, bytes + image.bytes.size(), is_poison);
 }

@@ -32,9 +32,11 @@ struct Image {
 std::optional<Image> poisoned_image(const TensorMeta& meta);
 /// Sets the elements.
 void write(Image& image, const compiler::HostTensor& values);
-/// The elements.
+/// The elements. The second form reads those of `bytes`, memory laid out as the image is.
 compiler::HostTensor read(const Image& image);
+compiler::HostTensor read(const Image& image, const unsigned char* bytes);
 /// Whether the poison before the first and behind the last element is still there.
 bool is_surrounded_by_poison(const Image& image);
+bool is_surrounded_by_poison(const Image& image, const unsigned char* bytes);
 
 }  // namespace tc::tuner

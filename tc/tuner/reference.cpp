@@ -36,6 +36,13 @@ bool is_exact(const compiler::Reference& reference) {
   return true;
 }
 
+std::vector<compiler::HostTensor> copies(const std::vector<OutputView>& outputs) {
+  std::vector<compiler::HostTensor> tensors;
+  for (const OutputView& output : outputs)
+    tensors.push_back(output.copy());
+  return tensors;
+}
+
 /// Results of a mapping for this CPU.
 Result<std::vector<compiler::HostTensor>, Failure>
 mapped_results(const char* options, Arguments& arguments, std::string_view text,
@@ -44,10 +51,10 @@ mapped_results(const char* options, Arguments& arguments, std::string_view text,
       compile(text, def, metadata, *named_options(options, TargetKind::Cpu),
               runtime::cpu::host_target(), context);
   if (!executor) return executor.error();
-  Result<std::vector<compiler::HostTensor>, BenchProblem> results =
-      cpu_bench(arguments)->run_checked(*executor);
+  const std::unique_ptr<Bench> bench = cpu_bench(arguments);
+  const Result<std::vector<OutputView>, BenchProblem> results = bench->run_checked(*executor);
   if (!results) return compiler::argument_failure("the reference: " + results.error().message);
-  return std::move(results).value();
+  return copies(*results);
 }
 
 std::vector<lang::Value> values_of(const std::vector<compiler::HostTensor>& tensors) {
@@ -192,10 +199,12 @@ std::optional<Oracle> Oracle::load(const std::filesystem::path& file) {
 }
 
 std::optional<std::string> Oracle::compare(const compiler::FrontEnd& front,
-                                           const std::vector<compiler::HostTensor>& outputs) const {
+                                           const std::vector<OutputView>& outputs) {
+  const auto exactness = exact_ ? compiler::Exactness::Exact : compiler::Exactness::Rounded;
+  if (!acceptance_) acceptance_.emplace(front.specialised, reference_, exactness);
+  if (acceptance_->accepts(outputs)) return std::nullopt;
   const compiler::Comparison comparison =
-      compiler::compare(front.specialised, reference_, outputs,
-                        exact_ ? compiler::Exactness::Exact : compiler::Exactness::Rounded);
+      compiler::compare(front.specialised, reference_, copies(outputs), exactness);
   if (comparison.ok) return std::nullopt;
   return comparison.message;
 }

@@ -31,7 +31,7 @@ public:
   /// Bit for bit where every output is exact (see is_exact()), within rounding otherwise. The error
   /// names the first difference.
   std::optional<std::string> compare(const compiler::FrontEnd& front,
-                                     const std::vector<compiler::HostTensor>& outputs) const;
+                                     const std::vector<OutputView>& outputs);
   /// Whether no order of operations changes a bit: every float of the outputs is an integer that
   /// its accumulation holds exactly, and float64 arithmetic gives the same.
   bool is_exact() const { return exact_; }
@@ -42,6 +42,7 @@ private:
   std::string source_;
   bool exact_ = false;
   compiler::Reference reference_;
+  std::optional<Acceptance> acceptance_;  ///< made for the first comparison
 };
 
 }  // namespace tc::tuner

@@ -157,7 +157,7 @@ private:
     if (fault_ == Fault::Crash) raise(SIGSEGV);
     while (fault_ == Fault::Hang)
       pause();
-    Result<std::vector<compiler::HostTensor>, BenchProblem> results = bench_->run_checked(executor);
+    Result<std::vector<OutputView>, BenchProblem> results = bench_->run_checked(executor);
     if (!results) return failed_in_bench(results.error());
     if (fault_ == Fault::Wrong) spoil(*results);
     if (auto difference = oracle_->compare(*front_, *results))
@@ -165,9 +165,9 @@ private:
     return std::nullopt;
   }
 
-  static void spoil(std::vector<compiler::HostTensor>& results) {
-    for (compiler::HostTensor& result : results) {
-      if (result.bytes() > 0) result.data()[result.bytes() - 1] ^= 0x41;
+  static void spoil(const std::vector<OutputView>& results) {
+    for (const OutputView& result : results) {
+      if (result.bytes > 0) result.data[result.bytes - 1] ^= 0x41;
     }
   }
 

@@ -74,6 +74,8 @@ void resolve_memory(Resolver& r, DriverApi& api) {
   r.required(api.memory_info, "cuMemGetInfo");
   r.required(api.memory_alloc, "cuMemAlloc");
   r.required(api.memory_free, "cuMemFree");
+  r.optional(api.host_alloc, "cuMemHostAlloc", kMinimumDriverVersion);
+  r.optional(api.host_free, "cuMemFreeHost", kMinimumDriverVersion);
   r.required(api.pointer_get_attribute, "cuPointerGetAttribute");
   r.required(api.copy_to_device, "cuMemcpyHtoDAsync");
   r.required(api.copy_to_host, "cuMemcpyDtoHAsync");

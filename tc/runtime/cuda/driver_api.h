@@ -159,6 +159,8 @@ struct DriverApi {
   CuResult (*memory_info)(std::size_t*, std::size_t*);
   CuResult (*memory_alloc)(CuDevicePtr*, std::size_t);
   CuResult (*memory_free)(CuDevicePtr);
+  CuResult (*host_alloc)(void**, std::size_t, unsigned);  ///< may be null, as the next one
+  CuResult (*host_free)(void*);
   CuResult (*pointer_get_attribute)(void*, PointerAttribute, CuDevicePtr);
   CuResult (*copy_to_device)(CuDevicePtr, const void*, std::size_t, CuStream);
   CuResult (*copy_to_host)(void*, CuDevicePtr, std::size_t, CuStream);

@@ -60,6 +60,39 @@ DeviceMemory::~DeviceMemory() {
   release(*driver_, device_, [&](const DriverApi& api) { api.memory_free(address_); });
 }
 
+HostMemory::HostMemory(std::shared_ptr<const Driver> driver, int device, std::size_t bytes)
+    : driver_(std::move(driver)), device_(device), size_(bytes) {
+  constexpr unsigned kNoFlags = 0;
+  void* address = nullptr;
+  const RelaxedCapture relaxed(driver_->api());
+  const bool has_function =
+      driver_->api().host_alloc != nullptr && driver_->api().host_free != nullptr;
+  if (bytes > 0 && has_function &&
+      !call(*driver_, device_, fmt::format("allocating {} bytes of the host", bytes),
+            [&](const DriverApi& api) { return api.host_alloc(&address, bytes, kNoFlags); })) {
+    address_ = static_cast<unsigned char*>(address);
+    return;
+  }
+  ordinary_ = std::make_unique<unsigned char[]>(bytes);
+  address_ = ordinary_.get();
+}
+
+HostMemory::HostMemory(HostMemory&& other) noexcept {
+  *this = std::move(other);
+}
+HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
+  std::swap(driver_, other.driver_);
+  std::swap(device_, other.device_);
+  std::swap(address_, other.address_);
+  std::swap(size_, other.size_);
+  std::swap(ordinary_, other.ordinary_);
+  return *this;
+}
+HostMemory::~HostMemory() {
+  if (address_ == nullptr || ordinary_ || !driver_) return;
+  release(*driver_, device_, [&](const DriverApi& api) { api.host_free(address_); });
+}
+
 Result<Stream, Rejection> Stream::create(std::shared_ptr<const Driver> driver, int device) {
   Stream stream;
   stream.device_ = device;

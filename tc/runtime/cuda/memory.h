@@ -34,6 +34,26 @@ private:
   std::size_t size_ = 0;
 };
 
+/// Memory of this process that a device reads and writes without a detour; ordinary memory where
+/// the driver gives none of that.
+class HostMemory {
+public:
+  HostMemory(std::shared_ptr<const Driver> driver, int device, std::size_t bytes);
+  HostMemory(HostMemory&& other) noexcept;
+  HostMemory& operator=(HostMemory&& other) noexcept;
+  ~HostMemory();
+
+  unsigned char* get() const { return address_; }
+  std::size_t size() const { return size_; }
+
+private:
+  std::shared_ptr<const Driver> driver_;
+  int device_ = 0;
+  unsigned char* address_ = nullptr;
+  std::size_t size_ = 0;
+  std::unique_ptr<unsigned char[]> ordinary_;
+};
+
 /// A stream of its own, independent of the default stream.
 class Stream {
 public:

@@ -368,6 +368,24 @@ int memory_free(unsigned long long address) {
   ::operator delete[](block, kBlockAlignment);
   return 0;
 }
+int host_alloc(void** address, std::size_t bytes, unsigned) {
+  if (const int code = enter_unsafe("cuMemHostAlloc")) return code;
+  auto* block = static_cast<char*>(::operator new[](bytes, kBlockAlignment));
+  const std::lock_guard lock(state().mutex);
+  state().alive["host memory"].insert(block);
+  *address = block;
+  return 0;
+}
+int host_free(void* address) {
+  if (const int code = enter_unsafe("cuMemFreeHost")) return code;
+  const std::lock_guard lock(state().mutex);
+  if (state().alive["host memory"].erase(static_cast<char*>(address)) == 0) {
+    state().violations.push_back("freeing unknown memory of the host");
+    return kInvalidValue;
+  }
+  ::operator delete[](static_cast<char*>(address), kBlockAlignment);
+  return 0;
+}
 int pointer_get_attribute(void* value, int attribute, unsigned long long address) {
   if (const int code = enter_in_context("cuPointerGetAttribute")) return code;
   const std::lock_guard lock(state().mutex);
@@ -491,6 +509,8 @@ const std::map<std::string, void*>& entries() {
       {"cuMemGetInfo", address(memory_info)},
       {"cuMemAlloc", address(memory_alloc)},
       {"cuMemFree", address(memory_free)},
+      {"cuMemHostAlloc", address(host_alloc)},
+      {"cuMemFreeHost", address(host_free)},
       {"cuPointerGetAttribute", address(pointer_get_attribute)},
       {"cuMemcpyHtoDAsync", address(copy_to_device)},
       {"cuMemcpyDtoHAsync", address(copy_to_host)},

@@ -28,6 +28,7 @@ protected:
     EXPECT_EQ(fake::violations(), std::vector<std::string>{});
     bench_.reset();
     EXPECT_EQ(fake::alive("memory"), 0);
+    EXPECT_EQ(fake::alive("host memory"), 0);
   }
 
   static CompileContext make_context() {
@@ -87,8 +88,8 @@ TEST_F(CudaBenchTest, RunsOnceOnPoisonedMemoryOfItsOwn) {
   const auto results = bench().run_checked(executor());
   ASSERT_TRUE(results.has_value()) << results.error().message;
   ASSERT_EQ(results->size(), 1u);
-  const unsigned char* bytes = results->front().data();
-  EXPECT_TRUE(std::all_of(bytes, bytes + results->front().bytes(), [](unsigned char byte) {
+  const unsigned char* bytes = results->front().data;
+  EXPECT_TRUE(std::all_of(bytes, bytes + results->front().bytes, [](unsigned char byte) {
     return byte == kPoison;
   })) << "what no kernel wrote";
   const auto launches = fake::launches();
@@ -128,6 +129,28 @@ TEST_F(CudaBenchTest, OneSetStaysOnTheDevice) {
   const auto launches = fake::launches();
   ASSERT_EQ(launches.size(), 2u);
   EXPECT_EQ(launches[0].parameters, launches[1].parameters);
+}
+
+TEST_F(CudaBenchTest, PoisonIsMadeOnTheDevice) {
+  const Executor scale = executor();
+  ASSERT_TRUE(bench().run_checked(scale).has_value());
+  const int copies = fake::count("cuMemcpyHtoDAsync");
+  const auto results = bench().run_checked(scale);
+  ASSERT_TRUE(results.has_value());
+  EXPECT_EQ(fake::count("cuMemcpyHtoDAsync"), copies) << "nothing that the device had not";
+  results->front().data[0] ^= 1;
+  const auto again = bench().run_checked(scale);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->front().data[0], kPoison);
+}
+
+TEST_F(CudaBenchTest, MemoryOfTheHostThatTheDriverDoesNotGiveIsOrdinary) {
+  bench();
+  constexpr int kOutOfMemory = 2;
+  fake::fail("cuMemHostAlloc", kOutOfMemory);
+  const auto results = bench().run_checked(executor());
+  ASSERT_TRUE(results.has_value()) << results.error().message;
+  EXPECT_EQ(results->front().data[0], kPoison);
 }
 
 TEST_F(CudaBenchTest, TurnsAreMadeOnce) {
