@@ -45,6 +45,27 @@ Values block_values(const Facts& facts) {
   return values;
 }
 
+/// Whether factors are narrow enough for tensor cores, whose panels have the depth that they are
+/// asked for. Those of other products on a GPU depend on it too, but little.
+bool has_narrow_product(const Facts& facts) {
+  return std::any_of(
+      facts.statements.begin(), facts.statements.end(), [](const StatementFacts& statement) {
+        return statement.is_product &&
+               std::all_of(statement.accesses.begin(), statement.accesses.end(),
+                           [](const AccessFacts& a) { return a.is_write || a.element_bits == 16; });
+      });
+}
+
+/// Depths of panels in whole instructions.
+Values depth_values(const Facts& facts) {
+  if (facts.target.kind == TargetKind::Cpu)
+    return facts.has_product && facts.longest_reduction > 64 ? block_values(facts) : Values{};
+  if (!has_narrow_product(facts) || facts.longest_reduction <= 16) return {};
+  Values values = with_zero({16, 32, 64, 128});
+  std::erase_if(values, [&](std::int64_t v) { return v > facts.longest_reduction; });
+  return values;
+}
+
 /// Whether a reduction may read one element for several of its sums, which is what register tiles
 /// have rows for.
 bool may_share_reads(const Facts& facts) {
@@ -101,9 +122,7 @@ Values values_of(std::string_view field, const Facts& facts) {
   if (field == "register_rows") return register_row_values(facts);
   if (field == "register_vectors")
     return cpu || facts.has_product ? with_zero({1, 2, 3, 4, 6, 8}) : Values{};
-  if (field == "contract_block_k")
-    return cpu && facts.has_product && facts.longest_reduction > 64 ? block_values(facts)
-                                                                    : Values{};
+  if (field == "contract_block_k") return depth_values(facts);
   if (field == "stage") return {0, 1};
   if (field == "local_bytes") {
     if (!facts.has_temporary) return {};

@@ -100,6 +100,22 @@ TEST(Space, RegisterTilesWhereTheyChangeTheCode) {
   EXPECT_TRUE(values(distances, TargetKind::Cuda, "register_vectors").empty());
 }
 
+TEST(Space, DepthsOfPanelsOnTensorCores) {
+  Facts facts = facts_of(kMatmul, {{"M", 256}, {"N", 192}, {"K", 100}});
+  facts.target = *cuda_target("sm_90a");
+  EXPECT_EQ(find(Space(facts, {}, {}, {}), "contract_block_k"), nullptr) << "float32";
+  for (StatementFacts& statement : facts.statements)
+    for (AccessFacts& access : statement.accesses)
+      if (!access.is_write) access.element_bits = 16;
+  const Space space(facts, {}, {}, {});
+  const Parameter* depth = find(space, "contract_block_k");
+  ASSERT_NE(depth, nullptr);
+  EXPECT_EQ(depth->values, (std::vector<std::int64_t>{0, 16, 32, 64}));
+  EXPECT_TRUE(holds(find(space, "tile", 0), 64) && holds(find(space, "tile", 0), 128)) << "blocks";
+  EXPECT_TRUE(holds(find(space, "tile", 1), 64) && holds(find(space, "tile", 1), 96)) << "columns";
+  EXPECT_TRUE(holds(find(space, "threads"), 128) && holds(find(space, "threads"), 384)) << "groups";
+}
+
 TEST(Space, GenomesAndOptionsAreTheSame) {
   const Space space(facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}}), {}, {}, {});
   Dice dice(7);
