@@ -338,7 +338,9 @@ Result<tile::Program, Failure> schedule_and_tile(const FrontEnd& front,
 
   const tile::Placement placement{front.inputs, front.outputs};
   Result<tile::Program, Rejection> program =
-      tile::build(scop, *schedule, placement, options, target);
+      tile::build(scop, *schedule, placement, options, target, [&](const tile::Program& built) {
+        return target.kind != TargetKind::Cuda || lower::cuda::fits(built, options, target);
+      });
   if (!program) return placed(front, program.error());
   expect_empty(tile::verify(*program), "ill-formed tile program");
   return std::move(program).value();

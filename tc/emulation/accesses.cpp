@@ -27,6 +27,8 @@ FindingKind kind_of(Conflict conflict) {
   switch (conflict) {
   case Conflict::Uninitialised: return FindingKind::UninitialisedRead;
   case Conflict::InFlight: return FindingKind::CopyInFlight;
+  case Conflict::Unpublished: return FindingKind::Unpublished;
+  case Conflict::Overwritten: return FindingKind::ProductInFlight;
   case Conflict::WriteWrite: return FindingKind::WriteWriteRace;
   case Conflict::ReadAfterWrite:
   case Conflict::WriteAfterRead: return FindingKind::ReadWriteRace;
@@ -108,6 +110,12 @@ void Accesses::stop(const ConflictSite& site, AccessKind kind, std::size_t bytes
   case Conflict::InFlight:
     why = fmt::format("{} has not waited for its asynchronous copy to it", other);
     break;
+  case Conflict::Unpublished:
+    why = fmt::format("{} wrote it and did not publish it before a barrier", other);
+    break;
+  case Conflict::Overwritten:
+    why = fmt::format("{} has written it since the product began", other);
+    break;
   case Conflict::WriteWrite:
   case Conflict::ReadAfterWrite:
     why = fmt::format("{} wrote it and no barrier lies in between", other);
@@ -186,6 +194,20 @@ void Accesses::access_shared(AccessKind kind, SharedMemory::Range& range, const 
                                                   state_.position.thread, state_.time);
   if (site.conflict != Conflict::None)
     stop(site, kind, bytes, "shared", range.name(), static_cast<std::int64_t>(site.offset), line);
+}
+
+void Accesses::read_panel(const void* address, std::size_t bytes, Clock since, int line) {
+  auto* range = shared_->find(address);
+  if (range == nullptr) outside(AccessKind::Read, address, bytes, global_.find(address), line);
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const std::byte*>(address) - range->data());
+  if (offset + bytes > range->bytes())
+    outside_shared(AccessKind::Read, *range, address, bytes, line);
+  const ConflictSite site =
+      range->shadow().read_panel(offset, bytes, state_.position.thread, since, state_.time);
+  if (site.conflict != Conflict::None)
+    stop(site, AccessKind::Read, bytes, "shared", range->name(),
+         static_cast<std::int64_t>(site.offset), line);
 }
 
 void Accesses::access_global(AccessKind kind, const void* address, std::size_t bytes, int line) {

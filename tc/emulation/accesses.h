@@ -25,6 +25,9 @@ public:
 
   // Called by a thread.
   void access(AccessKind kind, const void* address, std::size_t bytes, int line);
+  /// A product of a warp group reads these bytes of shared memory at any time from the clock value
+  /// to now.
+  void read_panel(const void* address, std::size_t bytes, Clock since, int line);
   void* shared_memory(std::size_t offset, std::size_t bytes, const char* name);
   void copy_async(void* shared, const void* global, std::size_t bytes, std::size_t source_bytes,
                   int line);

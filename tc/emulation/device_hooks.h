@@ -27,6 +27,18 @@ struct Position {
   int block[3] = {0, 0, 0};
 };
 
+/// The part of a thread in a product that its warp group has begun.
+struct Product {
+  float* sums = nullptr;  ///< `count` registers; undefined until the product is waited for
+  int count = 0;
+  const void* rows = nullptr;  ///< panels in shared memory
+  const void* columns = nullptr;
+  /// Calls read_panel() for all that this part reads.
+  void (*announce)(const Product&, int line) = nullptr;
+  /// Adds to what stands for the registers.
+  void (*add)(const Product&, float* sums) = nullptr;
+};
+
 struct Hooks {
   void* emulator;
   const Position* position;
@@ -45,6 +57,12 @@ struct Hooks {
   void (*copy_async_commit)(void*);
   void (*copy_async_wait)(void*, int groups, int line);
   void (*copy_async_wait_all)(void*, int line);
+  void (*publish)(void*);
+  void (*read_panel)(void*, const void* address, std::size_t bytes, int line);
+  void (*product_fence)(void*);
+  void (*product_begin)(void*, const Product& product, int line);
+  void (*product_commit)(void*);
+  void (*product_wait)(void*, int groups);
 };
 
 /// Set by the emulator for each shared object before it runs one of its kernels.
@@ -133,6 +151,32 @@ inline void copy_async_wait(int groups, int line = __builtin_LINE()) {
 /// Waits for all copies of this thread (cp.async.wait_all).
 inline void copy_async_wait_all(int line = __builtin_LINE()) {
   current_hooks->copy_async_wait_all(current_hooks->emulator, line);
+}
+
+/// What this thread has written to shared memory may be read by products of a warp group
+/// (fence.proxy.async); a barrier behind it tells them.
+inline void publish() {
+  current_hooks->publish(current_hooks->emulator);
+}
+/// Products on warp groups (wgmma): a fence behind every other use of the registers, any number of
+/// products, a commit that makes those since the last one a group, a wait until at most the last
+/// `groups` groups are on their way. In between the registers are not a number, the panels are read
+/// when a product begins and again when it ends.
+inline void product_fence() {
+  current_hooks->product_fence(current_hooks->emulator);
+}
+inline void product_begin(const Product& product, int line = __builtin_LINE()) {
+  current_hooks->product_begin(current_hooks->emulator, product, line);
+}
+inline void product_commit() {
+  current_hooks->product_commit(current_hooks->emulator);
+}
+inline void product_wait(int groups) {
+  current_hooks->product_wait(current_hooks->emulator, groups);
+}
+/// Only from Product::announce.
+inline void read_panel(const void* address, std::size_t bytes, int line) {
+  current_hooks->read_panel(current_hooks->emulator, address, bytes, line);
 }
 
 template <class T>

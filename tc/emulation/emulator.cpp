@@ -11,6 +11,7 @@
 #include "tc/emulation/accesses.h"
 #include "tc/emulation/barriers.h"
 #include "tc/emulation/launch_state.h"
+#include "tc/emulation/products.h"
 #include "tc/support/cuda_limits.h"
 
 namespace tc::emulation {
@@ -60,13 +61,15 @@ private:
 
 struct Emulator::Device {
   explicit Device(std::uint64_t seed)
-      : order(seed), state(seed), barriers(state), accesses(state, memory) {}
+      : order(seed), state(seed), barriers(state), accesses(state, memory),
+        products(state, accesses) {}
 
   GlobalMemory memory;
   Order order;  ///< of blocks
   LaunchState state;
   Barriers barriers;
   Accesses accesses;
+  Products products;
   device::Hooks hooks{};
 
   void run_block(const std::function<void(int)>& body);
@@ -122,6 +125,18 @@ Emulator::Emulator(std::uint64_t seed) : device_(std::make_unique<Device>(seed))
                             int line) { device_of<D>(p).accesses.copy_wait(groups, line); },
       .copy_async_wait_all = [](void* p,
                                 int line) { device_of<D>(p).accesses.copy_wait_all(line); },
+      .publish =
+          [](void* p) {
+            LaunchState& state = device_of<D>(p).state;
+            state.time.fence(state.position.thread);
+          },
+      .read_panel = [](void* p, const void* address, std::size_t bytes,
+                       int line) { device_of<D>(p).products.read_panel(address, bytes, line); },
+      .product_fence = [](void* p) { device_of<D>(p).products.fence(); },
+      .product_begin = [](void* p, const device::Product& product,
+                          int line) { device_of<D>(p).products.begin(product, line); },
+      .product_commit = [](void* p) { device_of<D>(p).products.commit(); },
+      .product_wait = [](void* p, int groups) { device_of<D>(p).products.wait(groups); },
   };
 }
 
@@ -139,6 +154,7 @@ void Emulator::Device::run_block(const std::function<void(int)>& body) {
   state.time.start_block();
   barriers.start_block();
   accesses.start_block();
+  products.start_block();
   state.fibers.run(state.threads, body);
   if (!state.finding.has_value() && !state.fibers.suspended().empty())
     state.record(barriers.describe_stuck());

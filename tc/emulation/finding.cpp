@@ -14,6 +14,9 @@ const char* to_string(FindingKind kind) {
   case FindingKind::ReadWriteRace: return "read-write race";
   case FindingKind::BlockConflict: return "conflict between blocks";
   case FindingKind::CopyInFlight: return "copy in flight";
+  case FindingKind::Unpublished: return "unpublished panel";
+  case FindingKind::ProductInFlight: return "product in flight";
+  case FindingKind::MissingFence: return "missing fence";
   case FindingKind::OutOfBounds: return "out of bounds";
   case FindingKind::ReadOnlyWritten: return "write to read-only buffer";
   case FindingKind::Misaligned: return "misaligned access";

@@ -17,6 +17,10 @@ enum class FindingKind {
   ReadWriteRace,      ///< the same, one of them reads
   BlockConflict,      ///< two blocks of one launch access the same byte, at least one writes
   CopyInFlight,       ///< access to the target of an asynchronous copy that nobody has waited for
+  Unpublished,        ///< a product of a warp group reads what its writer did not publish before
+                      ///< the barrier
+  ProductInFlight,    ///< write to what a product reads that nobody has waited for
+  MissingFence,       ///< a product without a fence behind other uses of its registers
   OutOfBounds,        ///< outside every buffer, or reaching beyond the end of one
   ReadOnlyWritten,    ///< write to a buffer that the kernel may only read
   Misaligned,         ///< an access whose address is no multiple of its size

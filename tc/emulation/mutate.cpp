@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tc/kernel/passes.h"
+#include "tc/kernel/text.h"
 #include "tc/support/dtype.h"
 
 namespace tc::emulation {
@@ -89,6 +90,17 @@ private:
       if (!take(Mutant::Kind::BarrierRemoved, "barrier " + barrier->scope)) return stmt;
       return trapped_ ? stmt : kernel::block({});
     }
+    if (const auto* await = std::get_if<kernel::Await>(&stmt->node)) {
+      if (take(Mutant::Kind::AwaitRemoved, kernel::print(*await))) return kernel::block({});
+      if (loops_ == 0 || !take(Mutant::Kind::AwaitWeakened, kernel::print(*await))) return stmt;
+      return kernel::make_stmt(kernel::Await{await->what, await->pending + 1});
+    }
+    if (std::holds_alternative<kernel::For>(stmt->node)) {
+      ++loops_;
+      kernel::StmtPtr changed = children(stmt);
+      --loops_;
+      return changed;
+    }
     if (const auto* guard = std::get_if<kernel::If>(&stmt->node);
         guard != nullptr && guard->else_body == nullptr) {
       if (const auto condition = weaken(Mutant::Kind::GuardWeakened, guard->condition)) {
@@ -99,6 +111,7 @@ private:
     }
     if (const auto* store = std::get_if<kernel::Store>(&stmt->node)) return unmask(stmt, *store);
     if (const auto* atomic = std::get_if<kernel::Atomic>(&stmt->node)) return unmask(stmt, *atomic);
+    if (const auto* copy = std::get_if<kernel::Copy>(&stmt->node)) return unmask(stmt, *copy);
     return children(stmt);
   }
 
@@ -124,13 +137,21 @@ private:
   }
 
   template <class Node>
+  static auto& mask_of(Node& node) {
+    if constexpr (std::is_same_v<std::remove_const_t<Node>, kernel::Copy>)
+      return node.predicate;
+    else
+      return node.mask;
+  }
+
+  template <class Node>
   kernel::StmtPtr unmask(const kernel::StmtPtr& stmt, const Node& node) {
-    if (node.mask == nullptr) return children(stmt);
-    const auto mask = weaken(Mutant::Kind::MaskWeakened, node.mask);
+    if (mask_of(node) == nullptr) return children(stmt);
+    const auto mask = weaken(Mutant::Kind::MaskWeakened, mask_of(node));
     if (!mask) return children(stmt);
     if (trapped_) return stmt;
     Node changed = node;
-    changed.mask = *mask;
+    mask_of(changed) = *mask;
     return kernel::make_stmt(std::move(changed));
   }
 
@@ -156,6 +177,7 @@ private:
   }
 
   int left_;
+  int loops_ = 0;                 ///< around the statement
   kernel::BufferPtr trapped_;     ///< null: make the change
   std::optional<double> poison_;  ///< what a masked load does not read is this
   bool is_load_ = false;
@@ -184,7 +206,9 @@ std::vector<Mutant> mutants(const kernel::Plan& plan) {
       if (!change.made()) break;
       Mutant mutant{change.made()->kind, kernel.name, change.made()->description, plan, {}, {}, {}};
       mutant.plan.kernels[k].body = body;
-      if (trapped != nullptr && mutant.kind != Mutant::Kind::BarrierRemoved) {
+      const bool has_condition =
+          mutant.kind == Mutant::Kind::GuardWeakened || mutant.kind == Mutant::Kind::MaskWeakened;
+      if (trapped != nullptr && has_condition) {
         mutant.probe = plan;
         mutant.probe->kernels[k].body = Change(place, trapped).apply(kernel.body);
       }

@@ -14,6 +14,8 @@ namespace tc::emulation {
 struct Mutant {
   enum class Kind {
     BarrierRemoved,
+    AwaitRemoved,   ///< of copies or of products on their way, which then belong to the next group
+    AwaitWeakened,  ///< one in a loop leaves one group more on its way
     GuardWeakened,  ///< an If without else runs its body always, or in more places: without one of
                     ///< several conditions, with <= for <
     MaskWeakened,   ///< a masked load touches every lane; a store or atomic update every lane or

@@ -39,6 +39,8 @@ void BlockTime::start_launch() {
 }
 
 void BlockTime::start_block() {
+  for (auto& list : fences)
+    list.clear();
   block_barrier();
   block_start = now;
 }
@@ -67,6 +69,11 @@ void BlockTime::named_barrier(std::uint32_t warps) {
     if ((warps >> warp & 1u) != 0) joined[warp] = epoch[warp] = now;
   for (int warp = 0; warp < kMaxWarps; ++warp)
     if ((warps >> warp & 1u) != 0) std::copy(std::begin(joined), std::end(joined), known[warp]);
+}
+
+void BlockTime::fence(int thread) {
+  if (fences.empty()) fences.resize(static_cast<std::size_t>(cuda_limits::kThreads));
+  fences[static_cast<std::size_t>(thread)].push_back({++fence_count, epoch[thread / kWarpSize]});
 }
 
 Shadow::Shadow(std::size_t bytes, Life life, Initial initial)
@@ -147,6 +154,17 @@ void Shadow::record_read(Cell& cell, int thread, const BlockTime& time) const {
 void Shadow::record_write(Cell& cell, int thread, const BlockTime& time) const {
   cell.writer = static_cast<std::uint16_t>(thread);
   cell.write_clock = time.epoch[thread / kWarpSize];
+  cell.fences = time.fence_count;
+}
+
+/// The first fence of the writer behind the write is the one that counts.
+bool Shadow::is_published(const Cell& cell, int thread, const BlockTime& time) {
+  if (time.fences.empty()) return false;
+  const auto& fences = time.fences[cell.writer];
+  const auto first = std::upper_bound(
+      fences.begin(), fences.end(), cell.fences,
+      [](std::uint32_t number, const BlockTime::Fence& fence) { return number < fence.number; });
+  return first != fences.end() && ordered(cell.writer, first->clock, thread, time);
 }
 
 void Shadow::record_update(Cell& cell, int thread, const BlockTime& time) const {
@@ -168,6 +186,8 @@ ConflictSite Shadow::describe(Conflict conflict, const Cell& cell, std::size_t o
   case Conflict::None:
   case Conflict::Uninitialised: break;
   case Conflict::InFlight:
+  case Conflict::Unpublished:
+  case Conflict::Overwritten:
     site.thread = cell.writer;
     site.clock = cell.write_clock;
     break;
@@ -235,6 +255,21 @@ ConflictSite Shadow::access(AccessKind kind, std::size_t offset, std::size_t byt
     return access<AccessKind::PartialWrite>(offset, bytes, thread, time);
   }
   unreachable("an access reads, writes or is atomic");
+}
+
+ConflictSite Shadow::read_panel(std::size_t offset, std::size_t bytes, int thread, Clock since,
+                                const BlockTime& time) {
+  if (((offset | bytes) & ((std::size_t{1} << shift_) - 1)) != 0) refine(offset, bytes);
+  for (std::size_t i = offset >> shift_; i < (offset + bytes) >> shift_; ++i) {
+    Cell& cell = cells_[i];
+    Conflict conflict = check<AccessKind::Read>(cell, thread, time);
+    if (conflict == Conflict::None && cell.write_clock > since) conflict = Conflict::Overwritten;
+    if (conflict == Conflict::None && !is_published(cell, thread, time))
+      conflict = Conflict::Unpublished;
+    if (conflict != Conflict::None) return describe(conflict, cell, i << shift_, thread, time);
+    record_read(cell, thread, time);
+  }
+  return {};
 }
 
 ConflictSite Shadow::start_copy(std::size_t offset, std::size_t bytes, int thread,

@@ -31,6 +31,13 @@ struct BlockTime {
   Clock block_start = 0;
   Clock block_floor = 0;        ///< accesses before the last barrier of the whole block are older
   Clock epoch[kMaxWarps] = {};  ///< clock of each warp's last barrier: stamps accesses
+  /// Counts fences: a thread's fence publishes what it wrote under a smaller number.
+  std::uint32_t fence_count = 1;
+  struct Fence {
+    std::uint32_t number;
+    Clock clock;
+  };
+  std::vector<std::vector<Fence>> fences;  ///< of the block, by thread, in order
   Clock known[kMaxWarps][kMaxWarps] = {};  ///< accesses of warp j older than known[i][j] are
                                            ///< ordered before what warp i does now
 
@@ -40,6 +47,8 @@ struct BlockTime {
   void warp_barrier(int warp);
   /// The warps whose bit is set take part.
   void named_barrier(std::uint32_t warps);
+  /// The thread publishes what it has written to products of warp groups.
+  void fence(int thread);
 };
 
 enum class AccessKind {
@@ -63,7 +72,9 @@ enum class Conflict : std::uint8_t {
   WriteWrite,  ///< with a write of another thread of the block
   ReadAfterWrite,
   WriteAfterRead,
-  BlockWrote,  ///< another block of the launch wrote it
+  Unpublished,  ///< the writer did not publish it before the barrier
+  Overwritten,  ///< written since the read began
+  BlockWrote,   ///< another block of the launch wrote it
   BlockRead,
 };
 
@@ -89,6 +100,10 @@ public:
   /// Checks an access of the thread against earlier ones and remembers it.
   ConflictSite access(AccessKind kind, std::size_t offset, std::size_t bytes, int thread,
                       const BlockTime& time);
+  /// A read by a product of a warp group that has been under way since the clock value: nothing has
+  /// written the bytes since, and whoever wrote them before has published them.
+  ConflictSite read_panel(std::size_t offset, std::size_t bytes, int thread, Clock since,
+                          const BlockTime& time);
   /// From now on the bytes belong to an asynchronous copy of the thread. Checked as a write.
   ConflictSite start_copy(std::size_t offset, std::size_t bytes, int thread, const BlockTime& time);
   /// The copy has arrived: written by the thread, now.
@@ -103,6 +118,7 @@ private:
     Clock foreign_write = 0;  ///< last atomic update of another block that a later one displaced
     Clock foreign_read = 0;   ///< likewise for reads
     Clock read_clock[3] = {0, 0, 0};
+    std::uint32_t fences = 0;  ///< BlockTime::fence_count at the last write
     /// Last reader; last other reader of its warp; last reader of another warp.
     std::uint16_t reader[3] = {0, 0, 0};
     std::uint16_t writer = 0;
@@ -113,6 +129,7 @@ private:
   Conflict check(const Cell& cell, int thread, const BlockTime& time) const;
   template <AccessKind kind>
   ConflictSite access(std::size_t offset, std::size_t bytes, int thread, const BlockTime& time);
+  static bool is_published(const Cell& cell, int thread, const BlockTime& time);
   void record_read(Cell& cell, int thread, const BlockTime& time) const;
   void record_write(Cell& cell, int thread, const BlockTime& time) const;
   void record_update(Cell& cell, int thread, const BlockTime& time) const;

@@ -9,7 +9,8 @@
 //          the enclosing block | Assign(reg, slot, Expr value)         slot is a constant after
 //          unrolling | Store(buffer, Expr* indices, Expr value, Expr? mask) | Alloc(Buffer) local
 //          buffer, visible in the rest of the enclosing block; contents undefined | Atomic(op,
-//          buffer, indices, value) | Barrier(scope) | Comment(text)
+//          buffer, indices, value) | Barrier(scope) | Mma(accumulator, panels) | Copy(to, from)
+//          | Await(what, pending) | Comment(text)
 //   Expr   = IntImm | FloatImm | Var | Reg(reg, slot) | Unary | Binary | Select | Cast | Load |
 //   Ramp | Broadcast | Call
 //          | Reduce(op, vector) | Lane(vector, lane) | Shuffle(value, distance, group)
@@ -40,7 +41,8 @@
 //  thread writes to a Shared, Global or Scratch buffer others of the task see after a Barrier that
 //  both passed; a Barrier stands in control flow that is uniform over its participants: "block"
 //  (all threads of the task) or "warp" (32 consecutive ones);
-//  * threads are numbered with the last dimension fastest; 32 consecutive numbers make a warp;
+//  * threads are numbered with the last dimension fastest; 32 consecutive numbers make a warp, 128
+//  consecutive ones a warp group;
 //  * a For with kind Unrolled has constant bounds and is expanded before code generation.
 //
 // Values are immutable and shared. Variables are unique per kernel (an id, the name is for people).
@@ -246,12 +248,58 @@ struct Atomic {
 struct Barrier {
   std::string scope;
 };  ///< names its participants, e.g. "block"
+/// An operand of a product on tensor cores: a matrix of 16-bit floats in shared memory, in core
+/// matrices of 8 x 8 elements. A core matrix is 64 elements in a row, eight lines of eight; the
+/// elements of a line differ in k (`k_inner`) or in the kept index, a row or a column.
+struct MmaPanel {
+  BufferPtr buffer;
+  std::vector<ExprPtr> corner;  ///< element (0, 0)
+  bool k_inner = true;
+  std::int64_t along_k = 0, along_kept = 0;  ///< elements between neighbouring core matrices
+};
+/// accumulator += rows * columns, begun and not waited for: until an Await of products that covers
+/// it the accumulators have no defined value and the panels must not change; products of one
+/// accumulator follow one another. The threads of a warp group execute it together, in control flow
+/// that is uniform over the block. The group has `blocks` blocks of 64 rows, which begin at the
+/// corner of `rows` (its own: an expression of the thread) and every `block_distance` elements
+/// behind it. Thread t of the group holds, of block b, in register ((b * width/8 + c) * 2 + h) * 2
+/// + e behind `first` the sum of row 16 * (t / 32) + t % 32 / 4 + 8 * h and column 8 * c + 2 * (t %
+/// 4) + e. Products are exact, sums are float32, in any order. Panels are written before a Barrier.
+struct Mma {
+  BufferPtr accumulator;  ///< Register, float32, contiguous
+  std::vector<ExprPtr> first;
+  std::int64_t blocks = 1, block_distance = 0;
+  std::int64_t width = 8;   ///< columns, a multiple of 8 up to 256
+  std::int64_t depth = 16;  ///< of the sum, a multiple of 16
+  MmaPanel rows, columns;
+};
+/// Copies `count` elements side by side from global to shared memory without waiting for them;
+/// zeros where the predicate is false (null: true). Both places are aligned to the copy as far as
+/// the subscripts tell. The bytes arrive at an Await of copies.
+struct Copy {
+  std::int64_t count = 1;
+  BufferPtr to;
+  std::vector<ExprPtr> to_indices;
+  BufferPtr from;
+  std::vector<ExprPtr> from_indices;
+  ExprPtr predicate;
+};
+enum class Awaited { Copies, Products };
+/// The copies of this thread, or its products, since its last Await of them become one group; waits
+/// until at most `pending` groups are on their way, the last ones. Other threads see the bytes of
+/// copies after a Barrier.
+struct Await {
+  Awaited what = Awaited::Copies;
+  std::int64_t pending = 0;
+};
 struct Comment {
   std::string text;
 };
 
 struct Stmt {
-  std::variant<Block, For, If, Let, Declare, Assign, Store, Alloc, Atomic, Barrier, Comment> node;
+  std::variant<Block, For, If, Let, Declare, Assign, Store, Alloc, Atomic, Barrier, Mma, Copy,
+               Await, Comment>
+      node;
 };
 
 /// One dimension of the grid: `var` runs over 0 .. extent-1, every value exactly once, in any order
@@ -313,6 +361,8 @@ map_children(const ExprPtr& expr,
              const std::function<ExprPtr(const ExprPtr&)>& f);  ///< same handle if unchanged
 StmtPtr map_children(const StmtPtr& stmt, const std::function<ExprPtr(const ExprPtr&)>& on_expr,
                      const std::function<StmtPtr(const StmtPtr&)>& on_stmt);
+/// The subscripts of an Mma, which are its only children.
+Mma map_subscripts(const Mma& mma, const std::function<ExprPtr(const ExprPtr&)>& f);
 void walk(const ExprPtr& expr, const std::function<void(const Expr&)>& f);
 void walk(const StmtPtr& stmt, const std::function<void(const Stmt&)>& on_stmt,
           const std::function<void(const Expr&)>& on_expr);

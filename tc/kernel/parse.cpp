@@ -51,6 +51,9 @@ private:
     if (in_.accept("alloc")) return make_stmt(Alloc{in_.define_buffer(Space::Local, -1)});
     if (in_.accept("atomic")) return atomic();
     if (in_.accept("barrier")) return make_stmt(Barrier{in_.name()});
+    if (in_.accept("mma")) return make_stmt(in_.mma());
+    if (in_.accept("copy")) return copy();
+    if (in_.accept("await")) return make_stmt(in_.await());
     if (in_.accept("$")) {
       const int id = in_.reg().id;
       auto slot = in_.indices();
@@ -109,6 +112,18 @@ private:
           Atomic{op, std::move(buffer), std::move(indices), in_.expr(), std::move(mask)});
     }
     in_.fail(fmt::format("'{}' is no atomic operation", in_.peek().text));
+  }
+
+  StmtPtr copy() {
+    Copy copy;
+    copy.count = in_.integer();
+    copy.to = in_.buffer();
+    copy.to_indices = in_.indices();
+    in_.expect("=");
+    copy.from = in_.buffer();
+    copy.from_indices = in_.indices();
+    copy.predicate = in_.mask().first;
+    return make_stmt(std::move(copy));
   }
 
   StmtPtr store(bool agreed) {

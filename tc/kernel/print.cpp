@@ -16,9 +16,9 @@ namespace {
 /// Words that a name in a text must not be.
 bool is_reserved(const std::string& word) {
   static constexpr const char* kWords[] = {
-      "agreed", "alloc", "atomic", "barrier",  "buffer", "else", "false",
-      "for",    "grid",  "if",     "inf",      "inff",   "int",  "kernel",
-      "let",    "nan",   "nanf",   "register", "thread", "true",
+      "agreed", "alloc", "atomic", "await", "barrier",  "buffer", "copy", "else",
+      "false",  "for",   "grid",   "if",    "inf",      "inff",   "int",  "kernel",
+      "let",    "mma",   "nan",    "nanf",  "register", "thread", "true",
   };
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](const char* reserved) { return word == reserved; });
@@ -202,6 +202,13 @@ public:
                                text(n.value)));
             },
             [&](const Barrier& n) { line("barrier " + identifier(n.scope)); },
+            [&](const Mma& n) { line(print(n, names_)); },
+            [&](const Copy& n) {
+              line(fmt::format("copy {} {} = {}{}", n.count,
+                               print_access(*n.to, n.to_indices, names_),
+                               print_access(*n.from, n.from_indices, names_), masked(n.predicate)));
+            },
+            [&](const Await& n) { line(print(n)); },
             [&](const Comment& n) {
               std::string words = n.text;
               std::replace(words.begin(), words.end(), '\n', ' ');
@@ -279,6 +286,23 @@ std::string print_access(const Buffer& buffer, const std::vector<ExprPtr>& indic
   for (const auto& index : indices)
     subscripts += (subscripts.empty() ? "" : ", ") + print(index, names);
   return fmt::format("{}[{}]", names.buffer(buffer), subscripts);
+}
+
+std::string print(const Mma& mma, Names& names) {
+  const auto panel = [&](const MmaPanel& p) {
+    return fmt::format("{} {} {} {}", print_access(*p.buffer, p.corner, names),
+                       p.k_inner ? "k_inner" : "kept_inner", p.along_k, p.along_kept);
+  };
+  const std::string accumulator = print_access(*mma.accumulator, mma.first, names);
+  const std::string rows = panel(mma.rows);
+  return fmt::format("mma {} blocks {} apart {} width {} depth {} rows {} columns {}", accumulator,
+                     mma.blocks, mma.block_distance, mma.width, mma.depth, rows,
+                     panel(mma.columns));
+}
+
+std::string print(const Await& await) {
+  return fmt::format("await {} {}", await.what == Awaited::Copies ? "copies" : "products",
+                     await.pending);
 }
 
 std::string print_buffer(const Buffer& buffer, Space default_space, Names& names) {

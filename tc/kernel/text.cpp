@@ -201,6 +201,40 @@ std::vector<ExprPtr> TextReader::indices() {
   return list;
 }
 
+Mma TextReader::mma() {
+  const auto number = [&](std::string_view word) {
+    expect(word);
+    return integer();
+  };
+  const auto panel = [&](std::string_view word) {
+    expect(word);
+    MmaPanel result;
+    result.buffer = buffer();
+    result.corner = indices();
+    result.k_inner = accept("k_inner");
+    if (!result.k_inner) expect("kept_inner");
+    result.along_k = integer();
+    result.along_kept = integer();
+    return result;
+  };
+  Mma result;
+  result.accumulator = buffer();
+  result.first = indices();
+  result.blocks = number("blocks");
+  result.block_distance = number("apart");
+  result.width = number("width");
+  result.depth = number("depth");
+  result.rows = panel("rows");
+  result.columns = panel("columns");
+  return result;
+}
+
+Await TextReader::await() {
+  const Awaited what = accept("products") ? Awaited::Products : Awaited::Copies;
+  if (what == Awaited::Copies) expect("copies");
+  return {what, integer()};
+}
+
 std::pair<ExprPtr, ExprPtr> TextReader::mask() {
   if (!accept("?")) return {nullptr, nullptr};
   expect("(");

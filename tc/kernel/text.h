@@ -49,6 +49,9 @@ std::string print(const ExprPtr& expr, Names& names);
 std::string to_text(Type type);
 /// Loads, stores: `A[i, j]`.
 std::string print_access(const Buffer& buffer, const std::vector<ExprPtr>& indices, Names& names);
+/// A product on tensor cores as one line.
+std::string print(const Mma& mma, Names& names);
+std::string print(const Await& await);
 /// `A float32[4, 5] strides [1, 4] align 64 writable`, without what has its default value (`space`,
 /// contiguous strides).
 std::string print_buffer(const Buffer& buffer, Space default_space, Names& names);
@@ -97,6 +100,10 @@ public:
   ExprPtr expr() { return binary_level(0); }
   BufferPtr buffer();
   std::vector<ExprPtr> indices();
+  /// What print(Mma) writes behind its first word.
+  Mma mma();
+  /// What print(Await) writes behind its first word.
+  Await await();
   /// Mask and replacement after an access; null if absent.
   std::pair<ExprPtr, ExprPtr> mask();
   struct Register {

@@ -227,6 +227,14 @@ ExprPtr map_children(const ExprPtr& expr, const OnExpr& f) {
   return result;
 }
 
+Mma map_subscripts(const Mma& mma, const OnExpr& f) {
+  Mma result = mma;
+  for (auto* subscripts : {&result.first, &result.rows.corner, &result.columns.corner})
+    for (auto& subscript : *subscripts)
+      subscript = f(subscript);
+  return result;
+}
+
 StmtPtr map_children(const StmtPtr& stmt, const OnExpr& on_expr, const OnStmt& on_stmt) {
   Mapper map(on_expr);
   bool changed = false;
@@ -283,6 +291,16 @@ StmtPtr map_children(const StmtPtr& stmt, const OnExpr& on_expr, const OnStmt& o
                 Atomic{n.op, n.buffer, std::move(indices), std::move(value), map(n.mask)});
           },
           [&](const Barrier&) { return stmt; },
+          [&](const Mma& n) {
+            return rebuilt(map_subscripts(n, [&](const ExprPtr& child) { return map(child); }));
+          },
+          [&](const Copy& n) {
+            auto to = map(n.to_indices);
+            auto from = map(n.from_indices);
+            return rebuilt(
+                Copy{n.count, n.to, std::move(to), n.from, std::move(from), map(n.predicate)});
+          },
+          [&](const Await&) { return stmt; },
           [&](const Comment&) { return stmt; },
       },
       stmt->node);
@@ -330,6 +348,17 @@ void walk(const StmtPtr& stmt, const std::function<void(const Stmt&)>& on_stmt,
                    exprs({n.value, n.mask});
                  },
                  [](const Barrier&) {},
+                 [&](const Mma& n) {
+                   exprs(n.first);
+                   exprs(n.rows.corner);
+                   exprs(n.columns.corner);
+                 },
+                 [&](const Copy& n) {
+                   exprs(n.to_indices);
+                   exprs(n.from_indices);
+                   exprs({n.predicate});
+                 },
+                 [](const Await&) {},
                  [](const Comment&) {},
              },
              stmt->node);

@@ -44,6 +44,10 @@ public:
                            "a barrier of the {} stands below {} that differs between threads",
                            n.scope, below));
                    },
+                   [&](const Mma&) { aligned("a product of a warp group", below); },
+                   [&](const Await& n) {
+                     if (n.what == Awaited::Products) aligned("an await of products", below);
+                   },
                    [](const auto&) {},
                },
                stmt->node);
@@ -52,6 +56,13 @@ public:
   std::vector<std::string> take() { return std::move(problems_); }
 
 private:
+  /// What the threads of a warp execute together.
+  void aligned(const char* what, const std::string& below) {
+    if (!below.empty())
+      problems_.push_back(
+          fmt::format("{} stands below {} that differs between threads", what, below));
+  }
+
   bool varying(const ExprPtr& expr) const {
     bool found = false;
     walk(expr, [&](const Expr& e) {

@@ -83,6 +83,18 @@ public:
       return make_stmt(
           Atomic{n->op, buffer(n->buffer), std::move(indices), std::move(value), expr(n->mask)});
     }
+    if (const auto* n = std::get_if<Mma>(&stmt->node)) {
+      Mma copy = map_subscripts(*n, [this](const ExprPtr& e) { return expr(e); });
+      for (auto* used : {&copy.accumulator, &copy.rows.buffer, &copy.columns.buffer})
+        *used = buffer(*used);
+      return make_stmt(std::move(copy));
+    }
+    if (const auto* n = std::get_if<Copy>(&stmt->node)) {
+      auto to = exprs(n->to_indices);
+      auto from = exprs(n->from_indices);
+      return make_stmt(Copy{n->count, buffer(n->to), std::move(to), buffer(n->from),
+                            std::move(from), expr(n->predicate)});
+    }
     return map_children(
         stmt, [this](const ExprPtr& e) { return expr(e); },
         [this](const StmtPtr& s) { return (*this)(s); });

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tc/kernel/fold.h"
+#include "tc/kernel/mma.h"
 #include "tc/kernel/passes.h"
 #include "tc/kernel/text.h"
 #include "tc/kernel/uniform.h"
@@ -307,6 +308,11 @@ private:
                    [&](const Barrier& n) {
                      if (n.scope.empty()) error("a barrier names its participants");
                    },
+                   [&](const Mma& n) { product(n); },
+                   [&](const Copy& n) { copy(n); },
+                   [&](const Await& n) {
+                     if (n.pending < 0) error("an await that leaves {}", n.pending);
+                   },
                    [](const Comment&) {},
                },
                stmt->node);
@@ -375,6 +381,46 @@ private:
     expression(mask);
     if (mask->type.elem != DType::Bool || (mask->type.lanes != 1 && mask->type.lanes != lanes))
       error("the mask of a {} to '{}' has type {}", what, b->name, to_text(mask->type));
+  }
+
+  // ---- tensor cores and asynchronous copies ----
+  void product(const Mma& n) {
+    use(n.accumulator, n.first);
+    use(n.rows.buffer, n.rows.corner);
+    use(n.columns.buffer, n.columns.corner);
+    if (!n.accumulator || !n.rows.buffer || !n.columns.buffer) return;
+    for (auto& problem : mma_problems(n))
+      errors_.push_back(std::move(problem));
+    std::int64_t threads = 1;
+    for (const auto& dim : kernel_.threads)
+      threads *= dim.extent;
+    if (kernel_.threads.empty() || threads % kMmaThreads != 0)
+      error("a product of warp groups in a kernel of {} threads", threads);
+  }
+
+  void copy(const Copy& n) {
+    use(n.to, n.to_indices);
+    use(n.from, n.from_indices);
+    if (!n.to || !n.from) return;
+    const auto scalar = [&](const std::vector<ExprPtr>& indices) {
+      return std::all_of(indices.begin(), indices.end(),
+                         [](const ExprPtr& index) { return index && index->type.lanes == 1; });
+    };
+    if (!scalar(n.to_indices) || !scalar(n.from_indices))
+      error("a copy to '{}' has a vector as subscript", n.to->name);
+    if (n.to->space != Space::Shared || !n.to->writable)
+      error("a copy to '{}', which is not shared memory to write to", n.to->name);
+    if (n.from->space != Space::Global && n.from->space != Space::Scratch)
+      error("a copy from '{}', which is not in global memory", n.from->name);
+    if (n.to->type != n.from->type || bits(n.to->type) < 8)
+      error("a copy from '{}' of {} to '{}' of {}", n.from->name, name(n.from->type), n.to->name,
+            name(n.to->type));
+    const std::int64_t bytes = n.count * bits(n.to->type) / 8;
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+      error("a copy of {} bytes to '{}'", bytes, n.to->name);
+    if (!n.predicate) return;
+    expression(n.predicate);
+    expect(n.predicate, {DType::Bool, 1}, "the predicate of a copy");
   }
 
   void allocation(const Alloc& n) {

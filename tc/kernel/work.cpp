@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "tc/kernel/mma.h"
 #include "tc/support/check.h"
 #include "tc/support/numeric.h"
 
@@ -64,6 +65,8 @@ private:
             [](const Assign& n) { return std::int64_t{n.value->type.lanes}; },
             [](const Store& n) { return std::int64_t{n.value->type.lanes}; },
             [](const Atomic& n) { return std::int64_t{n.value->type.lanes}; },
+            [](const Mma& n) { return n.blocks * kMmaRows * n.width * n.depth / kMmaThreads; },
+            [](const Copy& n) { return n.count; },
             [](const Alloc&) { return std::int64_t{0}; },
             [](const Comment&) { return std::int64_t{0}; },
             [](const auto&) { return std::int64_t{1}; },

@@ -89,11 +89,13 @@ void for_each_field(F&& f) {
                               "parallel tasks aimed at; 0: the model decides",
                               domain::non_negative});
   f(OptionField<std::int64_t>{"threads", &O::threads, "integer >= 0",
-                              "threads of a block on a GPU; 0: the model decides",
+                              "threads of a block on a GPU; 0: the model decides; tensor cores "
+                              "need a multiple of 128",
                               domain::non_negative});
   f(OptionField<std::int64_t>{"vector_bits", &O::vector_bits, "0, 1 or a power of two from 64",
                               "vector width in bits; 0: the target's; 1: scalar code; on a GPU all "
-                              "values but 1 mean accesses of up to 16 bytes",
+                              "values but 1 mean accesses of up to 16 bytes; "
+                              "1 keeps products from tensor cores",
                               domain::vector_bits});
   f(OptionField<std::int64_t>{
       "register_rows", &O::register_rows, "0 to 32",
@@ -105,10 +107,12 @@ void for_each_field(F&& f) {
                               "vectors per row of a register tile; 0: the model decides",
                               domain::up_to<8>});
   f(OptionField<std::int64_t>{"contract_block_k", &O::contract_block_k, "integer >= 0",
-                              "reduction block of a packed contraction; 0: the model decides",
+                              "reduction block of a packed contraction; 0: the model decides; "
+                              "whole 16s where a GPU multiplies on tensor cores",
                               domain::non_negative});
   f(OptionField<bool>{"stage", &O::stage, "true | false",
-                      "pack operands of contractions into tile-local buffers"});
+                      "pack operands of contractions into tile-local buffers; needed for products "
+                      "of 16-bit floats on the tensor cores of a GPU"});
   f(OptionField<std::int64_t>{
       "local_bytes", &O::local_bytes, "integer >= 0",
       "limit on tile-local storage in bytes; 0: half of the L2 cache or of shared memory",

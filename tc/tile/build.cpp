@@ -27,8 +27,9 @@ int contiguous_dim(const poly::Tensor& tensor, const Placement& placement) {
 class Builder {
 public:
   Builder(const poly::Scop& scop, const Placement& placement, const MappingOptions& options,
-          const tc::Target& target)
-      : scop_(scop), placement_(placement), options_(options), target_(target) {}
+          const tc::Target& target, bool may_hold)
+      : scop_(scop), placement_(placement), options_(options), target_(target),
+        may_hold_(may_hold) {}
 
   Result<Program, Rejection> build(const poly::Schedule& schedule) {
     collect(schedule.steps, {});
@@ -47,6 +48,12 @@ public:
     program_.arguments = storage_.arguments;
     program_.scratch_bytes = storage_.scratch_bytes;
     return std::move(program_);
+  }
+
+  bool holds_temporaries() const {
+    return std::any_of(groups_.begin(), groups_.end(), [](const PlacedGroup& group) {
+      return !group.context.in_registers.empty();
+    });
   }
 
 private:
@@ -103,9 +110,12 @@ private:
     for (const auto& tensor : scop_.tensors)
       contiguous.push_back(contiguous_dim(tensor, placement_));
     for (auto& group : groups_) {
+      group.context.may_hold = may_hold_;
       group.context.single_task =
           options_.bounds == Bounds::Error && checks_in_place(scop_, *group.context.group);
       const auto sizes = choose_tile_sizes(scop_, group.context, contiguous, options_, target_);
+      group.context.in_registers =
+          find_register_temporaries(scop_, group.context, contiguous, sizes, options_, target_);
       group.frame = make_frame(scop_, *group.context.group, group.context.counters, sizes);
     }
   }
@@ -173,6 +183,7 @@ private:
   const Placement& placement_;
   const MappingOptions& options_;
   const tc::Target& target_;
+  bool may_hold_;
   std::vector<PlacedGroup> groups_;
   Storage storage_;
   Program program_;
@@ -185,8 +196,12 @@ private:
 
 Result<Program, Rejection> build(const poly::Scop& scop, const poly::Schedule& schedule,
                                  const Placement& placement, const MappingOptions& options,
-                                 const tc::Target& target) {
-  return Builder(scop, placement, options, target).build(schedule);
+                                 const tc::Target& target,
+                                 const std::function<bool(const Program&)>& fits) {
+  Builder builder(scop, placement, options, target, true);
+  auto program = builder.build(schedule);
+  if (!program || !fits || !builder.holds_temporaries() || fits(*program)) return program;
+  return Builder(scop, placement, options, target, false).build(schedule);
 }
 
 }  // namespace tc::tile

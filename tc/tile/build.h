@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "tc/poly/schedule.h"
 #include "tc/support/target.h"
 #include "tc/support/tensor_meta.h"
@@ -31,6 +33,10 @@ struct Placement {
 ///  5. The launch steps. Statements, loops and kernels without work vanish.
 /// Layouts are left empty: the target's selection fills them.
 ///
+/// Tiles for tensor cores leave some temporaries to registers (accumulators.h). Whether they can
+/// stay there only the selection knows: `fits` is asked for such a program, and if it does not fit,
+/// temporaries take their memory in all tiles.
+///
 /// With bounds=error the first out-of-range gather or scatter is recorded in the scratch argument
 /// "status", four int64: {1 if there is one, statement, dimension, index value}, see checks.h.
 ///
@@ -38,6 +44,7 @@ struct Placement {
 /// no error, they are scratch.
 Result<Program, Rejection> build(const poly::Scop& scop, const poly::Schedule& schedule,
                                  const Placement& placement, const MappingOptions& options,
-                                 const tc::Target& target);
+                                 const tc::Target& target,
+                                 const std::function<bool(const Program&)>& fits = {});
 
 }  // namespace tc::tile

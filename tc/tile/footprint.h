@@ -34,6 +34,8 @@ struct GroupContext {
   std::vector<LaunchCounter> counters;  ///< outermost first
   std::vector<Access> accesses;
   std::vector<int> private_tensors;  ///< temporaries that may live in a tile, ascending
+  std::vector<int> in_registers;     ///< those of them that a tile keeps in registers
+  bool may_hold = true;              ///< tiles may keep temporaries in registers
   bool single_task = false;          ///< run in one task whatever the options say
 };
 

@@ -6,7 +6,7 @@
 //
 //   Program = (Argument* arguments, Kernel* kernels, Step* steps)        steps as in kernel/plan.h
 //   Kernel  = (name, Buffer* buffers, Var* int_params, GridLoop* grid, thread?, Node* body)
-//   Node    = Op | Loop(var, begin, end, step, Node*) | Local(buffer) | Barrier
+//   Node    = Op | Loop(var, begin, end, step, Node*) | Local(buffer) | Barrier | Mma | Await
 //   Op      = (kind, label, Digit* digits, Dim* box, Expr* conditions, Target* targets, combine,
 //              from_identity, Layout)
 //   Dim     = (var, begin, end, step, max_extent, reduction)
@@ -40,7 +40,10 @@
 // points: bounds and conditions mention the operation's `digits`, parts of the thread's number.
 // Taken together the threads execute each point of the operation once. Local buffers belong to the
 // task (space Shared) or to each thread (space Register); a Barrier stands between two operations
-// of which one writes what the other accesses in another thread.
+// of which one writes what the other accesses in another thread. An Mma is the statement of
+// kernel/ir.h: a product that the threads of a warp group execute together. An operation whose
+// layout is `async`, a copy from global to shared memory, does not wait for what it copies: the
+// elements are undefined until the same thread executes an Await that covers them.
 //
 // `from_identity`: the non-reduction dims of the box determine the target element uniquely and the
 // operation starts from the identity instead of memory (every target element of the box is written
@@ -97,6 +100,7 @@ struct Layout {
   std::vector<int>
       unroll;     ///< per dim: register-tile factor, in vectors for vector_dim; 1: not unrolled
   int group = 1;  ///< consecutive threads whose partial results combine; the first one writes
+  bool async = false;  ///< a copy that nobody waits for before an Await
   bool operator==(const Layout&) const = default;
 };
 
@@ -122,7 +126,8 @@ struct Local {
 struct Barrier {
   std::string scope;
 };
-using Node = std::variant<Op, std::shared_ptr<const Loop>, Local, Barrier>;
+using Node =
+    std::variant<Op, std::shared_ptr<const Loop>, Local, Barrier, kernel::Mma, kernel::Await>;
 /// A sequential loop of a tile: over blocks of a dimension, or a `for` of the language.
 struct Loop {
   kernel::Var var;

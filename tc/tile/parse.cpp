@@ -110,6 +110,8 @@ private:
   Node node() {
     if (in_.accept("alloc")) return Local{in_.define_buffer(kernel::Space::Local, -1)};
     if (in_.accept("barrier")) return Barrier{in_.name()};
+    if (in_.accept("mma")) return in_.mma();
+    if (in_.accept("await")) return in_.await();
     if (in_.accept("loop")) return loop();
     const auto kind = kind_from(in_.peek().text);
     if (!kind) in_.fail(fmt::format("'{}' is no operation", in_.peek().text));
@@ -228,6 +230,7 @@ private:
     in_.expect("unroll");
     layout.unroll = int_list();
     if (in_.accept("group")) layout.group = static_cast<int>(in_.integer());
+    layout.async = in_.accept("async");
     return layout;
   }
 

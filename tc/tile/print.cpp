@@ -51,6 +51,8 @@ private:
                        line("alloc " + print_buffer(*local.buffer, kernel::Space::Local, names));
                      },
                      [&](const Barrier& barrier) { line("barrier " + barrier.scope); },
+                     [&](const kernel::Mma& mma) { line(print(mma, names)); },
+                     [&](const kernel::Await& await) { line(print(await)); },
                  },
                  node);
   }
@@ -107,10 +109,11 @@ private:
   }
 
   void layout(const Layout& layout) {
-    line(fmt::format("layout order [{}] vector {} lanes {} unroll [{}]{}",
+    line(fmt::format("layout order [{}] vector {} lanes {} unroll [{}]{}{}",
                      fmt::join(layout.order, ", "), layout.vector_dim, layout.lanes,
                      fmt::join(layout.unroll, ", "),
-                     layout.group == 1 ? "" : fmt::format(" group {}", layout.group)));
+                     layout.group == 1 ? "" : fmt::format(" group {}", layout.group),
+                     layout.async ? " async" : ""));
   }
 
   std::string out_;

@@ -94,7 +94,9 @@ private:
       auto box = footprint(scop_, group.frame, group.context.accesses, tensor);
       if (!box) continue;
       const DType type = scop_.tensors[static_cast<std::size_t>(tensor)].type;
-      const std::int64_t bytes = box_bytes(type, box->extent);
+      const auto& held = group.context.in_registers;
+      const bool needs_none = std::find(held.begin(), held.end(), tensor) != held.end();
+      const std::int64_t bytes = needs_none ? 0 : box_bytes(type, box->extent);
       candidates.push_back({bytes, tensor, std::move(*box)});
     }
     std::stable_sort(candidates.begin(), candidates.end(),

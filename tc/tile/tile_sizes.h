@@ -36,11 +36,12 @@ inline constexpr std::int64_t kFewestStaged = 16;
 ///  5. Rounding. Tiles are evened out, then rounded to whole register tiles and cache lines.
 /// On a GPU, where a task is a block of threads, members grow from 1 instead: to 32 along
 /// contiguous memory; then, in a product, rows and columns alternately, the fewer ones first (those
-/// along indices that are no members count too), to 16384 elements together while each core has a
-/// block, or to 2048 where a side is below kFewestStaged; else the innermost ones to 2048 points of
-/// the heaviest statement (4096 of a reduction) while each core has two, and members that share
-/// what a long reduction reads to 8; always within local_bytes. A member along the innermost
-/// dimension of a written 4-bit tensor is never split: two tasks would share a byte.
+/// along indices that are no members count too), to 16384 elements together (32768 of all products
+/// together, where tensor cores compute them) while each core has a block, or to 2048 where a side
+/// is below kFewestStaged; else the innermost ones to 2048 points of the heaviest statement (4096
+/// of a reduction) while each core has two, and members that share what a long reduction reads to
+/// 8; always within local_bytes. A member along the innermost dimension of a written 4-bit tensor
+/// is never split: two tasks would share a byte.
 ///
 /// `contiguous`: for each tensor of the scop, the dimension of stride 1, -1 if none.
 /// Cost: two frames and one set of footprints.
@@ -48,6 +49,12 @@ std::vector<std::int64_t> choose_tile_sizes(const poly::Scop& scop, const GroupC
                                             const std::vector<int>& contiguous,
                                             const MappingOptions& options,
                                             const tc::Target& target);
+
+/// Temporaries that tiles of these sizes keep in registers on a GPU (accumulators.h).
+std::vector<int> find_register_temporaries(const poly::Scop& scop, const GroupContext& context,
+                                           const std::vector<int>& contiguous,
+                                           const std::vector<std::int64_t>& sizes,
+                                           const MappingOptions& options, const tc::Target& target);
 
 /// Limit on tile-local storage in bytes.
 std::int64_t local_limit(const MappingOptions& options, const tc::Target& target);

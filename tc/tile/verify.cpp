@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "tc/kernel/mma.h"
 #include "tc/kernel/text.h"
 #include "tc/support/check.h"
 #include "tc/tile/bounds.h"
@@ -114,6 +115,11 @@ private:
                      [&](const Barrier& barrier) {
                        if (barrier.scope.empty()) error("a barrier names no scope");
                      },
+                     [&](const kernel::Mma& mma) { product(mma); },
+                     [&](const kernel::Await& await) {
+                       if (await.pending < 0)
+                         error(fmt::format("an await that leaves {}", await.pending));
+                     },
                  },
                  node);
     buffers_ = outer;
@@ -144,6 +150,26 @@ private:
     define(loop.var, loop.begin, past_last(loop));
     nodes(loop.body);
     scope_.pop();
+  }
+
+  void product(const kernel::Mma& mma) {
+    where_ = "mma";
+    const auto part = [&](const kernel::BufferPtr& buffer, const std::vector<ExprPtr>& corner) {
+      use(*buffer);
+      if (corner.size() != buffer->extents.size())
+        error(fmt::format("'{}' has {} dimensions, not {}", buffer->name, buffer->extents.size(),
+                          corner.size()));
+      for (const auto& subscript : corner)
+        index(subscript, "a corner in '" + buffer->name + "'");
+    };
+    part(mma.accumulator, mma.first);
+    part(mma.rows.buffer, mma.rows.corner);
+    part(mma.columns.buffer, mma.columns.corner);
+    for (const auto& problem : kernel::mma_problems(mma))
+      error(problem);
+    if (!kernel_.thread || kernel_.thread->extent % kernel::kMmaThreads != 0)
+      error("a product of warp groups in a kernel without whole ones");
+    where_.clear();
   }
 
   void operation(const Op& op) {
@@ -227,6 +253,18 @@ private:
       error(fmt::format("the layout combines {} threads", layout.group));
     for (const int factor : layout.unroll)
       if (factor < 1) error(fmt::format("the layout has unroll factor {}", factor));
+    if (layout.async) async(op);
+  }
+
+  /// A copy as it stands from global to shared memory.
+  void async(const Op& op) {
+    const auto* load = std::get_if<kernel::Load>(&op.targets.front().value->node);
+    const kernel::Buffer& to = *op.targets.front().buffer;
+    const bool copies = load && !load->otherwise && !op.combine &&
+                        to.space == kernel::Space::Shared && load->buffer->type == to.type &&
+                        (load->buffer->space == kernel::Space::Global ||
+                         load->buffer->space == kernel::Space::Scratch);
+    if (!copies) error("is asynchronous, but no copy from global to shared memory");
   }
 
   // ---- expressions ----

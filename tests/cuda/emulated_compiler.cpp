@@ -46,7 +46,7 @@ EmulatedCompiler::EmulatedCompiler(std::string arch) {
 }
 
 Result<std::shared_ptr<EmulatedCompiler::Entry>, Failure>
-EmulatedCompiler::translate(const Request& request, const Change& change) {
+EmulatedCompiler::translate(const Request& request, const Change& change, const Edit& edit) {
   const SourceBuffer source("<text>", request.text);
   auto front = compiler::front_end(source, request.def, request.metadata,
                                    compiler::fresh_alignment(target_));
@@ -65,6 +65,7 @@ EmulatedCompiler::translate(const Request& request, const Change& change) {
   entry->description = fmt::format("{} {}", request.def, to_json(request.options));
   entry->plan = std::move(plan).value();
   entry->source = std::move(text).value();
+  if (edit) entry->source.text = edit(std::move(entry->source.text));
   entry->warnings = front->warnings;
   for (std::size_t o = 0; o < front->specialised.outputs.size(); ++o) {
     const auto& tensor =
@@ -87,9 +88,9 @@ Compiled EmulatedCompiler::compiled(const std::shared_ptr<Entry>& entry, std::ui
           entry->warnings};
 }
 
-Compile EmulatedCompiler::collect(std::uint64_t seed, const Change& change) {
-  return [this, seed, change](const Request& request) -> Result<Compiled, Failure> {
-    auto entry = translate(request, change);
+Compile EmulatedCompiler::collect(std::uint64_t seed, const Change& change, const Edit& edit) {
+  return [this, seed, change, edit](const Request& request) -> Result<Compiled, Failure> {
+    auto entry = translate(request, change, edit);
     if (!entry) return entry.error();
     return compiled(*entry, seed);
   };
@@ -154,7 +155,7 @@ std::optional<Failure> EmulatedCompiler::emulate(const Entry& entry,
 
 Compile EmulatedCompiler::run(std::uint64_t seed) {
   return [this, seed](const Request& request) -> Result<Compiled, Failure> {
-    auto entry = translate(request, {});
+    auto entry = translate(request, {}, {});
     if (!entry) return entry.error();
     if (!(*entry)->module)
       return failure(Failure::Kind::Internal, "a program that the first pass did not ask for");

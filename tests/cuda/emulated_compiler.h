@@ -27,7 +27,9 @@ public:
   /// First pass: translates to CUDA text and keeps it. What it returns succeeds and does nothing
   /// until build(), and then runs as that of run(). `change` replaces the plan of each program.
   using Change = std::function<kernel::Plan(const kernel::Plan&)>;
-  Compile collect(std::uint64_t seed = 0, const Change& change = {});
+  /// `edit` replaces its text.
+  using Edit = std::function<std::string(std::string)>;
+  Compile collect(std::uint64_t seed = 0, const Change& change = {}, const Edit& edit = {});
   /// Compiles what was collected; `texts_per_unit` texts in one run of the host's compiler. Throws
   /// std::runtime_error when a text does not compile.
   void build(std::size_t texts_per_unit = 60);
@@ -52,7 +54,8 @@ private:
     std::size_t text = 0;  ///< position in the module
   };
 
-  Result<std::shared_ptr<Entry>, Failure> translate(const Request& request, const Change& change);
+  Result<std::shared_ptr<Entry>, Failure> translate(const Request& request, const Change& change,
+                                                    const Edit& edit);
   static Compiled compiled(const std::shared_ptr<Entry>& entry, std::uint64_t seed);
   static std::optional<Failure> emulate(const Entry& entry, std::span<const DLTensor* const> inputs,
                                         std::span<const DLTensor* const> outputs,

@@ -27,6 +27,14 @@ def f(float(37,21) A, float(21,45) B) -> (C) {
 }
 )",
        {"r_k_block < 13"}},
+      {"product on tensor cores",
+       R"(# fuzz def f
+# fuzz inputs 1
+# fuzz options {"version":1,"tile":[40,24],"threads":128,"contract_block_k":16}
+def f(bfloat16(39,72) A, bfloat16(72,40) B) -> (bfloat16(39,40) C) {
+  C(i,j) +=! A(i,r_k) * B(r_k,j)
+}
+)"},
       {"softmax", R"(# fuzz def f
 # fuzz inputs 2
 # fuzz options {"version":1,"threads":64}
@@ -89,6 +97,21 @@ def f(float(6,19) X, float(19,19) W) -> (H) {
     H(t,i) +=! W(i,r_j) * H(t-1,r_j)
     H(t,i) += X(t,i)
   }
+}
+)"},
+      {"products in stages", R"(# fuzz def f
+# fuzz inputs 11 integer
+# fuzz options {"version":1,"tile":[40,24],"threads":128,"contract_block_k":16}
+def f(bfloat16(48,112) A, bfloat16(40,112) B) -> (C) {
+  C(m,n) +=! A(m,r_k) * B(n,r_k)
+}
+)"},
+      {"products of single elements", R"(# fuzz def f
+# fuzz inputs 12 integer
+# fuzz options {"version":1,"tile":[40,24],"threads":128,"contract_block_k":16}
+def f(float16(41,37) A, float16(37,25) B, float(25) b) -> (C) {
+  P(m,n) +=! float(A(m,r_k)) * B(r_k,n)
+  C(m,n) = max(P(m,n) + b(n), 0)
 }
 )"},
       {"split sum", R"(# fuzz def f

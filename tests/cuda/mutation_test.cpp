@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of ten programs with one defect each: one barrier less, one guard or mask weaker. The
-// emulator, or the comparison of the results, has to notice every defect that makes a difference.
+// Kernels of programs with one defect each: one barrier or await less, one guard or mask weaker.
+// The emulator, or the comparison of the results, has to notice every defect that makes a
+// difference.
 //
 // What goes unnoticed is explained, or the test fails:
 //   agrees     the weaker condition holds nowhere at these sizes where the original does not; shown
@@ -48,15 +49,17 @@ struct Counts {
 const char* name_of(Mutant::Kind kind) {
   switch (kind) {
   case Mutant::Kind::BarrierRemoved: return "barrier removed";
+  case Mutant::Kind::AwaitRemoved: return "await removed";
+  case Mutant::Kind::AwaitWeakened: return "await weakened";
   case Mutant::Kind::GuardWeakened: return "guard weakened";
   case Mutant::Kind::MaskWeakened: return "mask weakened";
   }
   return "";
 }
 
-class Mutation : public ::testing::TestWithParam<MutationProgram> {};
+class Mutants : public ::testing::TestWithParam<MutationProgram> {};
 
-TEST_P(Mutation, IsNoticed) {
+TEST_P(Mutants, AreNoticed) {
   const auto experiment = fuzz::parse_case(GetParam().text);
   ASSERT_TRUE(experiment) << experiment.error();
   EmulatedCompiler compiler;
@@ -126,7 +129,34 @@ TEST_P(Mutation, IsNoticed) {
   EXPECT_GT(counts.found_by_emulator, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Mutation, ::testing::ValuesIn(mutation_programs()),
+/// Products of warp groups read shared memory on a way of their own. Kernels without the fences
+/// that lead there.
+TEST(Mutation, MissingFencesAreNoticed) {
+  int programs = 0;
+  for (const MutationProgram& mutated : mutation_programs()) {
+    const auto experiment = fuzz::parse_case(mutated.text);
+    ASSERT_TRUE(experiment) << experiment.error();
+    EmulatedCompiler compiler("sm_90a");
+    bool has_fences = false;
+    RandomProgram program(*experiment, compiler.collect(1, {}, [&](std::string text) {
+      const std::string fence = "tc::publish_panels();";
+      for (auto at = text.find(fence); at != std::string::npos; at = text.find(fence, at)) {
+        text.erase(at, fence.size());
+        has_fences = true;
+      }
+      return text;
+    }));
+    if (!has_fences) continue;
+    ++programs;
+    compiler.build();
+    const Problems problems = program.run();
+    ASSERT_FALSE(problems.empty()) << mutated.name;
+    EXPECT_NE(problems.front().find("unpublished panel"), std::string::npos) << problems.front();
+  }
+  EXPECT_GE(programs, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Mutants, ::testing::ValuesIn(mutation_programs()),
                          [](const auto& info) {
                            std::string name = info.param.name;
                            for (char& c : name)

@@ -21,6 +21,8 @@
 #include "cases/examples.h"
 #include "cases/reported.h"
 #include "cuda/emulated_compiler.h"
+#include "cuda/fragment_programs.h"
+#include "cuda/random_programs.h"
 #include "support/installed_nvrtc.h"
 #include "tc/runtime/cuda/nvrtc.h"
 
@@ -39,27 +41,45 @@ struct Text {
   codegen::cuda::Source source;
 };
 
-/// One program of many texts: what they include, then each in a namespace; kernels have C linkage,
-/// so equal names become different ones.
+/// One program of many texts: what they include, what they define in namespace tc, once each, then
+/// each in a namespace; kernels have C linkage, so equal names become different ones.
 std::string join(const std::vector<Text>& texts) {
+  constexpr std::string_view kDefinitions = "namespace tc {", kDefinition = "template <>",
+                             kEnd = "}  // namespace tc";
   std::string includes;
+  std::set<std::string> definitions;
   std::string bodies;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     for (const auto& kernel : texts[i].source.kernels)
       bodies += fmt::format("#define {0} {0}__{1}\n", kernel.name, i);
     bodies += fmt::format("namespace text_{} {{\n", i);
     std::string_view rest = texts[i].source.text;
+    std::string definition;
+    bool defines = false;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       const std::string_view line = rest.substr(0, end);
-      (line.substr(0, 8) == "#include" ? includes : bodies).append(line).append("\n");
+      if (defines && (line == kDefinition || line == kEnd)) {
+        if (!definition.empty()) definitions.insert(definition);
+        definition.clear();
+        defines = line != kEnd;
+      }
+      if (line == kDefinitions)
+        defines = true;
+      else if (defines)
+        definition.append(line).append("\n");
+      else if (line != kEnd)
+        (line.substr(0, 8) == "#include" ? includes : bodies).append(line).append("\n");
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     bodies += "}\n";
     for (const auto& kernel : texts[i].source.kernels)
       bodies += fmt::format("#undef {}\n", kernel.name);
   }
-  return includes + bodies;
+  std::string defined;
+  for (const auto& definition : definitions)
+    defined += definition;
+  return includes + "namespace tc {\n" + defined + "}\n" + bodies;
 }
 
 /// Number of the text that a kernel of the joined program comes from.
@@ -171,6 +191,15 @@ TEST_F(CompiledByNvrtc, WithDefaultOptionsNothingSpills) {
 TEST_F(CompiledByNvrtc, ForArchitecturesBetween) {
   for (const char* arch : {"sm_86", "sm_89"})
     compile_some({"default", {}}, arch);
+}
+
+TEST_F(CompiledByNvrtc, ProductsOnTensorCores) {
+  for (const char* arch : {"sm_80", "sm_86", "sm_89", "sm_90a"}) {
+    EmulatedCompiler collected(arch);
+    for (std::uint64_t seed = 1; seed <= 60; ++seed)
+      RandomProgram(random_fragment_case(seed), collected.collect());
+    compile(collected, true, arch);
+  }
 }
 
 TEST_F(CompiledByNvrtc, WithNaiveOptions) {

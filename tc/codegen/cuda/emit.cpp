@@ -38,6 +38,7 @@ Result<Source, Rejection> emit(const kernel::Plan& plan, const Target& target,
   Source source;
   Identifiers names;
   std::set<std::string> headers = {"arithmetic", "cast", "memory"};
+  std::set<std::string> definitions;
   std::string functions;
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const kernel::Kernel kernel = kernel::simplify(plan.kernels[i]);
@@ -48,18 +49,25 @@ Result<Source, Rejection> emit(const kernel::Plan& plan, const Target& target,
     written->info.work = kernel::estimate_work(kernel, parameters);
     functions += "\n" + written->text;
     headers.insert(written->headers.begin(), written->headers.end());
+    definitions.insert(written->definitions.begin(), written->definitions.end());
     source.kernels.push_back(std::move(written->info));
   }
   source.text = fmt::format("// {}\n", comment_text(plan.name));
   for (const auto& header : headers)
     source.text += fmt::format("#include \"tc/codegen/cuda/device/{}.cuh\"\n", header);
+  if (!definitions.empty()) {
+    source.text += "\n#if defined(__CUDACC__)\nnamespace tc {\n";
+    for (const auto& definition : definitions)
+      source.text += definition;
+    source.text += "}  // namespace tc\n#endif\n";
+  }
   source.text += functions;
   source.fast_math = request.fast_math;
   return source;
 }
 
 std::string version() {
-  return "cuda 1";
+  return "cuda 2";
 }
 
 }  // namespace tc::codegen::cuda

@@ -76,6 +76,12 @@ public:
   std::string take() { return std::move(text_); }
   /// Device headers that the text needs, e.g. "math".
   const std::set<std::string>& headers() const { return headers_; }
+  /// What the device needs defined before the kernel, in namespace tc.
+  const std::set<std::string>& definitions() const { return definitions_; }
+
+  /// Products of warp groups by instructions of the group, which read shared memory on a way of
+  /// their own: what threads wrote is published before barriers.
+  void use_warp_groups() { has_warp_groups_ = true; }
 
 private:
   struct Variable {
@@ -130,6 +136,11 @@ private:
   void atomic(const kernel::Atomic& n);
   Text zero(kernel::Type type) const;
 
+  // fragments.cpp
+  void mma(const kernel::Mma& n);
+  void copy(const kernel::Copy& n);
+  void await(const kernel::Await& n);
+
   // statements.cpp
   void loop(const kernel::For& n);
   void branch(const kernel::If& n);
@@ -145,6 +156,9 @@ private:
   std::map<int, std::string> buffers_;
   std::map<int, Registers> registers_;
   std::set<std::string> headers_;
+  std::set<std::string> definitions_;
+  bool has_warp_groups_ = false;
+  std::map<int, kernel::BufferPtr> multiplied_;  ///< accumulators of products on their way
   std::string text_;
   int depth_ = 1;
 };

@@ -8,6 +8,7 @@
 
 #include "tc/codegen/cuda/emitter.h"
 #include "tc/codegen/cuda/launch.h"
+#include "tc/kernel/mma.h"
 #include "tc/support/check.h"
 #include "tc/support/cuda_limits.h"
 #include "tc/support/numeric.h"
@@ -23,6 +24,7 @@ struct Uses {
   std::set<int> vars;
   std::set<int> loaded;  ///< buffers
   std::vector<kernel::BufferPtr> shared;
+  bool multiplies = false;    ///< products of warp groups
   bool communicates = false;  ///< threads see what others write: a barrier or an atomic update
 };
 
@@ -34,6 +36,9 @@ Uses uses_of(const kernel::Kernel& kernel) {
         if (const auto* alloc = std::get_if<kernel::Alloc>(&stmt.node)) {
           if (alloc->buffer->space == kernel::Space::Shared) uses.shared.push_back(alloc->buffer);
         }
+        if (const auto* copy = std::get_if<kernel::Copy>(&stmt.node))
+          uses.loaded.insert(copy->from->id);
+        uses.multiplies = uses.multiplies || std::holds_alternative<kernel::Mma>(stmt.node);
         uses.communicates = uses.communicates ||
                             std::holds_alternative<kernel::Barrier>(stmt.node) ||
                             std::holds_alternative<kernel::Atomic>(stmt.node);
@@ -78,8 +83,10 @@ public:
     const std::string head = signature(name, threads, groups);
     positions(*shape);
     if (auto rejection = shared_arrays(result.info, target)) return *rejection;
+    if (uses_.multiplies && kernel::has_warp_groups(target)) emitter_.use_warp_groups();
     emitter_.statement(kernel_.body);
     result.headers = emitter_.headers();
+    result.definitions = emitter_.definitions();
     result.text = fmt::format("{}{}{}}}\nTC_KERNEL_END({})\n", launch_comment(result.info), head,
                               emitter_.take(), name);
     return result;

@@ -16,7 +16,8 @@ namespace tc::codegen::cuda {
 struct KernelText {
   std::string text;
   KernelInfo info;
-  std::set<std::string> headers;  ///< device headers that it needs beyond those of every text
+  std::set<std::string> headers;      ///< device headers that it needs beyond those of every text
+  std::set<std::string> definitions;  ///< of the device, before the kernel, in namespace tc
 };
 
 /// \param kernel      simplified

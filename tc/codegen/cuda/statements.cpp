@@ -56,8 +56,12 @@ void Emitter::statement(const kernel::StmtPtr& stmt) {
                  [&](const kernel::Atomic& n) { atomic(n); },
                  [&](const kernel::Barrier& n) {
                    check(n.scope == "block" || n.scope == "warp", "a barrier's participants");
+                   if (has_warp_groups_) line("tc::publish_panels();");
                    line(fmt::format("tc::barrier_{}();", n.scope));
                  },
+                 [&](const kernel::Mma& n) { mma(n); },
+                 [&](const kernel::Copy& n) { copy(n); },
+                 [&](const kernel::Await& n) { await(n); },
                  [&](const kernel::Comment& n) { line("// " + comment_text(n.text)); },
              },
              stmt->node);

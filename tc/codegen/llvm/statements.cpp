@@ -148,6 +148,9 @@ void Emitter::statement(const kernel::StmtPtr& stmt) {
           [](const kernel::Alloc&) {},  // laid out before the body: entry.cpp
           [&](const kernel::Atomic& n) { atomic(n); },
           [](const kernel::Barrier&) {},  // a task is one thread, so its participants are here
+          [](const kernel::Mma&) { unreachable("CPU code has no products of warp groups"); },
+          [](const kernel::Copy&) { unreachable("CPU code has no asynchronous copies"); },
+          [](const kernel::Await&) { unreachable("CPU code has no asynchronous copies"); },
           [](const kernel::Comment&) {},
       },
       stmt->node);

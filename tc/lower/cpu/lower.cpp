@@ -17,8 +17,12 @@ Result<kernel::Kernel, Rejection> lower_kernel(const tile::Kernel& source) {
   std::vector<kernel::StmtPtr> out;
   kernel.grid = lower_grid(source, "", names, out);
   // Barriers need nothing: one thread runs a task in program order.
-  const BodyHooks hooks{[](const tile::Op&, std::vector<kernel::StmtPtr>&) {},
-                        [](const tile::Barrier&, std::vector<kernel::StmtPtr>&) {}};
+  const BodyHooks hooks{
+      [](const tile::Op&, std::vector<kernel::StmtPtr>&) {},
+      [](const tile::Barrier&, std::vector<kernel::StmtPtr>&) {},
+      [](const tile::Op&, const kernel::StmtPtr& nest) -> Result<kernel::StmtPtr, Rejection> {
+        return nest;
+      }};
   auto body = lower_body(source.body, grid_ranges(source), names, hooks);
   if (!body) return body.error();
   out.push_back(*body);

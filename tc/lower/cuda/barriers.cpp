@@ -128,6 +128,14 @@ public:
                        if (barrier.scope == "block") pending_.clear();
                        out.emplace_back(barrier);
                      },
+                     [&](const kernel::Mma& mma) { product(mma, out); },
+                     [&](const kernel::Await& await) {
+                       // Now copies become what this thread wrote, products what it read.
+                       const auto& arrived =
+                           await.what == kernel::Awaited::Copies ? copied_ : multiplied_;
+                       pending_.insert(arrived.begin(), arrived.end());
+                       out.emplace_back(await);
+                     },
                  },
                  node);
     return out;
@@ -168,6 +176,31 @@ private:
 
   void operation(const tile::Op& op, std::vector<tile::Node>& out) {
     const std::set<Touch> now = touches(op);
+    if (op.layout && op.layout->async) {
+      for (const auto& touch : now)
+        if (touch.is_write) copied_.insert({touch.buffer, true, {}, {}, -1});
+      meet(now, out);
+      // Until they arrive the elements are undefined, and nobody else may touch them.
+      for (const auto& touch : now)
+        if (!touch.is_write) pending_.insert(touch);
+      out.emplace_back(op);
+      return;
+    }
+    wait_for(now, out);
+    out.emplace_back(op);
+  }
+
+  /// Until it is over nobody may write what it reads.
+  void product(const kernel::Mma& mma, std::vector<tile::Node>& out) {
+    const std::set<Touch> now = {{mma.rows.buffer->id, false, {}, {}, -1},
+                                 {mma.columns.buffer->id, false, {}, {}, -1}};
+    meet(now, out);
+    multiplied_.insert(now.begin(), now.end());
+    out.emplace_back(mma);
+  }
+
+  /// A barrier if an access conflicts with what came before.
+  void meet(const std::set<Touch>& now, std::vector<tile::Node>& out) {
     const bool wait = std::any_of(now.begin(), now.end(), [&](const Touch& a) {
       return std::any_of(pending_.begin(), pending_.end(),
                          [&](const Touch& b) { return conflict(a, b); });
@@ -176,8 +209,11 @@ private:
       out.emplace_back(tile::Barrier{"block"});
       pending_.clear();
     }
+  }
+
+  void wait_for(const std::set<Touch>& now, std::vector<tile::Node>& out) {
+    meet(now, out);
     pending_.insert(now.begin(), now.end());
-    out.emplace_back(op);
   }
 
   std::shared_ptr<const tile::Loop> loop(const tile::Loop& loop) {
@@ -202,6 +238,8 @@ private:
 
   kernel::Names names_;
   std::set<Touch> pending_;
+  std::set<Touch> copied_;      ///< what asynchronous copies write
+  std::set<Touch> multiplied_;  ///< what products on tensor cores read
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tc/lower/cuda/distribute.h"
+#include "tc/lower/cuda/guarded.h"
 #include "tc/lower/cuda/roles.h"
 #include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/op/access.h"
@@ -376,25 +377,6 @@ private:
     if (first && end && *end > *first) interval.hi = *first + (*end - 1 - *first) / depth_ * depth_;
     ranges.set(block_var_.id, interval);
     return ranges;
-  }
-
-  /// The factor with every load guarded, zero where the guard fails.
-  static ExprPtr guarded(const ExprPtr& value, const ExprPtr& guard) {
-    const ExprPtr inner = loads_guarded(value, guard);
-    const DType type = value->type.elem;
-    const ExprPtr zero = is_float(type) ? kernel::float_imm(0, type) : kernel::int_imm(0, type);
-    // A plain load yields the zero itself.
-    if (const auto* load = std::get_if<kernel::Load>(&inner->node); load && !load->otherwise)
-      return inner;
-    return kernel::select(guard, inner, zero);
-  }
-  static ExprPtr loads_guarded(const ExprPtr& value, const ExprPtr& guard) {
-    const ExprPtr mapped = kernel::map_children(
-        value, [&](const ExprPtr& child) { return loads_guarded(child, guard); });
-    const auto* load = std::get_if<kernel::Load>(&mapped->node);
-    if (!load) return mapped;
-    const ExprPtr mask = load->mask ? kernel::binary(BinaryOp::And, guard, load->mask) : guard;
-    return kernel::load(load->buffer, load->indices, mask, load->otherwise);
   }
 
   tile::Op copy(const Factor& factor, const kernel::BufferPtr& panel) const {

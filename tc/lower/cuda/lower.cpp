@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tc/lower/cuda/async_copies.h"
 #include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/op/body.h"
 #include "tc/lower/op/program_names.h"
@@ -50,6 +51,10 @@ Result<kernel::Kernel, Rejection> lower_kernel(const tile::Kernel& source, const
                         },
                         [](const tile::Barrier& barrier, std::vector<StmtPtr>& stmts) {
                           stmts.push_back(kernel::make_stmt(kernel::Barrier{barrier.scope}));
+                        },
+                        [](const tile::Op& op, const StmtPtr& nest) -> Result<StmtPtr, Rejection> {
+                          const bool async = op.layout && op.layout->async;
+                          return async ? as_async_copies(nest) : nest;
                         }};
   auto body = lower_body(source.body, grid_ranges(source), names, hooks);
   if (!body) return body.error();

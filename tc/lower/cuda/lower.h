@@ -17,6 +17,9 @@ namespace tc::lower::cuda {
 Result<tile::Program, Rejection> select(const tile::Program& program, const MappingOptions& options,
                                         const Target& target);
 
+/// Whether the selected kernels need no more shared memory than a block has.
+bool fits(const tile::Program& program, const MappingOptions& options, const Target& target);
+
 /// Tile program (after selection) to kernels: one block of threads per task, each operation a loop
 /// nest of its threads. Errors: Rejection{LocalMemoryOverflow} when the shared buffers of a kernel
 /// exceed what a block may have, and those of the nests.

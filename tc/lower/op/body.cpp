@@ -47,6 +47,10 @@ public:
                        out.push_back(kernel::make_stmt(kernel::Alloc{local.buffer}));
                      },
                      [&](const tile::Barrier& barrier) { hooks_.barrier(barrier, out); },
+                     [&](const kernel::Mma& mma) {
+                       out.push_back(kernel::make_stmt(simple(mma, ranges)));
+                     },
+                     [&](const kernel::Await& await) { out.push_back(kernel::make_stmt(await)); },
                  },
                  node);
     }
@@ -56,8 +60,14 @@ public:
   const std::optional<Rejection>& rejection() const { return rejection_; }
 
 private:
+  static kernel::Mma simple(const kernel::Mma& mma, const Ranges& ranges) {
+    return kernel::map_subscripts(
+        mma, [&](const kernel::ExprPtr& subscript) { return ranges.simplify(subscript); });
+  }
+
   void operation(const tile::Op& op, const Ranges& ranges, std::vector<StmtPtr>& out) {
     auto stmt = lower_op(op, ranges, names_);
+    if (stmt) stmt = hooks_.nest(op, *stmt);
     if (!stmt) {
       rejection_ = stmt.error();
       return;

@@ -18,6 +18,8 @@ struct BodyHooks {
   std::function<void(const tile::Op&, std::vector<kernel::StmtPtr>&)> before_op;
   /// Statements of a barrier.
   std::function<void(const tile::Barrier&, std::vector<kernel::StmtPtr>&)> barrier;
+  /// What the nest of an operation becomes.
+  std::function<Result<kernel::StmtPtr, Rejection>(const tile::Op&, const kernel::StmtPtr&)> nest;
 };
 
 /// Operations as loop nests (nest.h), loops as loops, local buffers as allocations.

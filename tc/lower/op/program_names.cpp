@@ -49,6 +49,12 @@ struct Highest {
               },
               [this](const tile::Local& local) { buffer = std::max(buffer, local.buffer->id); },
               [](const tile::Barrier&) {},
+              [this](const kernel::Mma& mma) {
+                for (const auto* subscripts : {&mma.first, &mma.rows.corner, &mma.columns.corner})
+                  for (const auto& subscript : *subscripts)
+                    visit(subscript);
+              },
+              [](const kernel::Await&) {},
           },
           node);
   }

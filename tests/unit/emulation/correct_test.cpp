@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -66,6 +67,27 @@ TEST_P(Correct, HistogramWithAtomics) {
   ASSERT_EQ(text(Kernels::all().launch(emulator, shape, {{&in, false}, {&bins, true}}, {1000})),
             "");
   EXPECT_EQ(contents<int>(bins), expected);
+}
+
+TEST_P(Correct, ProductsOfWarpGroupsEndWhenTheyAreWaitedFor) {
+  const std::size_t stages = 5;
+  const auto values = iota(stages * 64);
+  auto& in = add(emulator, "in", values, Access::ReadOnly);
+  auto& out = add(emulator, "out", std::vector<float>(64), Access::Undefined);
+  auto& early = add(emulator, "early", std::vector<float>(64), Access::Undefined);
+  const LaunchShape shape{"products", {1, 1, 1}, {64, 1, 1}, 3 * 64 * 4};
+  ASSERT_EQ(
+      text(Kernels::all().launch(emulator, shape, {{&in, false}, {&out, true}, {&early, true}},
+                                 {static_cast<long long>(stages)})),
+      "");
+  const auto result = contents<float>(out);
+  for (std::size_t t = 0; t < 64; ++t) {
+    float expected = 1;
+    for (std::size_t s = 0; s < stages; ++s)
+      expected += values[s * 64 + t] * values[s * 64 + 63 - t];
+    EXPECT_EQ(result[t], expected) << t;
+    EXPECT_TRUE(std::isnan(contents<float>(early)[t])) << t;
+  }
 }
 
 TEST_P(Correct, StagesOfAsynchronousCopies) {

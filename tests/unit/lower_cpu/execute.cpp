@@ -90,6 +90,8 @@ private:
                        env_.memory->insert_or_assign(local.buffer->id, std::move(storage));
                      },
                      [](const tile::Barrier&) {},
+                     [](const kernel::Mma&) { unreachable("CPU code has no products of groups"); },
+                     [](const kernel::Await&) { unreachable("CPU code has no such copies"); },
                  },
                  node);
   }
@@ -226,6 +228,9 @@ private:
                    },
                    [](const kernel::Atomic&) { unreachable("CPU code has no atomics"); },
                    [](const kernel::Barrier&) {},
+                   [](const kernel::Mma&) { unreachable("CPU code has no products of groups"); },
+                   [](const kernel::Copy&) { unreachable("CPU code has no such copies"); },
+                   [](const kernel::Await&) { unreachable("CPU code has no such copies"); },
                    [](const kernel::Comment&) {},
                },
                stmt->node);

@@ -66,14 +66,14 @@ kernel all_0 {
     }
     barrier block
   }
-  alloc copy float32[10] align 64 writable
+  alloc spare float32[10] align 64 writable
   load S2 {
     i in 0:10 extent 10
-    copy[i] = t[i]
+    spare[i] = t[i]
   }
   reduce S3 {
     i in 0:10 extent 10
-    t[i] max= copy[i]
+    t[i] max= spare[i]
   }
 }
 loop step in 0:5 {

@@ -31,6 +31,18 @@ TC_DEVICE void copy_async(T* shared, const T* global, bool predicate = true TC_C
 #endif
 }
 
+/// Copies Count elements side by side, whose addresses are multiples of Align bytes.
+template <int Count, int Align, class T>
+TC_DEVICE void copy_elements(T* shared, const T* global, bool predicate = true TC_CALLER) {
+  constexpr int bytes = Count * static_cast<int>(sizeof(T));
+  constexpr int piece = Align < bytes ? Align : bytes;
+  static_assert(piece >= 4, "elements that cp.async can copy");
+#pragma unroll
+  for (int at = 0; at < bytes; at += piece)
+    copy_async<piece>(shared + at / static_cast<int>(sizeof(T)),
+                      global + at / static_cast<int>(sizeof(T)), predicate TC_CALLER_LINE);
+}
+
 /// Closes the group of the copies since the last commit.
 TC_DEVICE void copy_commit() {
 #if defined(__CUDACC__)
@@ -54,6 +66,21 @@ TC_DEVICE void copy_wait(
     asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 #else
   emulation::device::copy_async_wait(Groups, line);
+#endif
+}
+
+/// Closes a group and waits until at most the last `Groups` groups are on their way.
+template <int Groups>
+TC_DEVICE void copy_await(
+#if !defined(__CUDACC__)
+    int line = __builtin_LINE()
+#endif
+) {
+  copy_commit();
+#if defined(__CUDACC__)
+  copy_wait<Groups>();
+#else
+  copy_wait<Groups>(line);
 #endif
 }
 

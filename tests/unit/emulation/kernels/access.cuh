@@ -21,6 +21,22 @@ void atomic_add(T* p, T value, int line = __builtin_LINE()) {
   *p += value;
   tc::emulation::device::atomic_end();
 }
+/// sum += *a * *b, as a product of a warp group.
+inline tc::emulation::device::Product product_of(float* sum, const float* a, const float* b) {
+  tc::emulation::device::Product product;
+  product.sums = sum;
+  product.count = 1;
+  product.rows = a;
+  product.columns = b;
+  product.announce = [](const tc::emulation::device::Product& p, int line) {
+    tc::emulation::device::read_panel(p.rows, sizeof(float), line);
+    tc::emulation::device::read_panel(p.columns, sizeof(float), line);
+  };
+  product.add = [](const tc::emulation::device::Product& p, float* sums) {
+    *sums += *static_cast<const float*>(p.rows) * *static_cast<const float*>(p.columns);
+  };
+  return product;
+}
 struct alignas(16) Float4 {
   float x, y, z, w;
 };

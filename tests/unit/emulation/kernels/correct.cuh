@@ -119,3 +119,27 @@ static void add_counter(const float* in, float* out, long long counter) {
   store(&out[thread_index()], load(&in[thread_index()]) + static_cast<float>(counter));
 }
 TC_EMULATION_ENTRY(add_counter)
+
+// Each thread: the sum over stages of a product of what two threads of the block have copied, one
+// product on its way while the next begins. `early` is what the register holds before its wait.
+static void products(const float* in, float* out, float* early, long long stages) {
+  float* tile = static_cast<float*>(shared_memory(0, 3 * 64 * sizeof(float), "tile"));
+  const int t = thread_index();
+  float sum = 1;
+  for (long long s = 0; s < stages; ++s) {
+    float* stage = tile + s % 3 * 64;
+    copy_async(&stage[t], &in[s * 64 + t], 4, 4);
+    copy_async_commit();
+    copy_async_wait(0);
+    publish();
+    barrier_block();
+    product_fence();
+    product_begin(product_of(&sum, &stage[t], &stage[63 - t]));
+    product_commit();
+    product_wait(1);
+  }
+  store(&early[t], sum);
+  product_wait(0);
+  store(&out[t], sum);
+}
+TC_EMULATION_ENTRY(products)

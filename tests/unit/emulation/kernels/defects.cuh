@@ -161,6 +161,62 @@ static void wait_without_barrier(const float* in, float* out) {
 }
 TC_EMULATION_ENTRY(wait_without_barrier)
 
+static void unpublished(const float* in, float* out) {
+  float* tile = tile_of(64);
+  store(&tile[thread_index()], load(&in[thread_index()]));
+  barrier_block();
+  float sum = 0;
+  product_fence();
+  product_begin(product_of(&sum, &tile[thread_index()], &tile[63 - thread_index()]));  // defect
+  product_commit();
+  product_wait(0);
+  store(&out[thread_index()], sum);
+}
+TC_EMULATION_ENTRY(unpublished)
+
+static void published_late(const float* in, float* out) {
+  float* tile = tile_of(64);
+  store(&tile[thread_index()], load(&in[thread_index()]));
+  barrier_block();
+  publish();
+  float sum = 0;
+  product_fence();
+  product_begin(product_of(&sum, &tile[thread_index()], &tile[63 - thread_index()]));  // defect
+  product_commit();
+  product_wait(0);
+  store(&out[thread_index()], sum);
+}
+TC_EMULATION_ENTRY(published_late)
+
+static void without_fence(const float* in, float* out) {
+  float* tile = tile_of(64);
+  store(&tile[thread_index()], load(&in[thread_index()]));
+  publish();
+  barrier_block();
+  float sum = 0;
+  product_begin(product_of(&sum, &tile[thread_index()], &tile[63 - thread_index()]));  // defect
+  product_commit();
+  product_wait(0);
+  store(&out[thread_index()], sum);
+}
+TC_EMULATION_ENTRY(without_fence)
+
+static void overwritten_panel(const float* in, float* out) {
+  float* tile = tile_of(64);
+  store(&tile[thread_index()], load(&in[thread_index()]));
+  publish();
+  barrier_block();
+  float sum = 0;
+  product_fence();
+  product_begin(product_of(&sum, &tile[thread_index()], &tile[63 - thread_index()]));  // defect
+  product_commit();
+  barrier_block();
+  store(&tile[thread_index()], 0.0f);
+  product_wait(0);
+  store(&out[thread_index()], sum);
+}
+TC_EMULATION_ENTRY(overwritten_panel)
+
 static void unannounced(float* out) {
   if (thread_index() == 0) out[64] = 1;
 }
