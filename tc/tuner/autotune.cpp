@@ -204,6 +204,7 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   const Result<std::map<int, tuner::Fault>, Failure> faults = faults_of(settings);
   if (!faults) return faults.error();
   tuner::WorkerSetup setup;
+  setup.versions = identity.versions;
   setup.text = std::string(text);
   setup.def = std::string(def);
   setup.metadata = metadata;
@@ -225,7 +226,8 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   session.search();
   session.compare_finalists();
   Result<TuneReport, Failure> report = session.report();
-  if (report) report->note = note;
+  if (report && !note.empty())
+    report->note = report->note.empty() ? note : note + "; " + report->note;
   return report;
 }
 

@@ -71,8 +71,10 @@ Crew make_crew(const WorkerProgram& program, const WorkerSetup& setup, int jobs,
 
 std::filesystem::path default_worker() {
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (self.filename() == "tensorc") return self;
+  // The link is this very program, also when another one takes its file's place in the meantime.
+  constexpr const char* kSelf = "/proc/self/exe";
+  const std::filesystem::path self = std::filesystem::read_symlink(kSelf, error);
+  if (self.filename() == "tensorc") return kSelf;
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&default_worker), &info) != 0) {
     const std::filesystem::path beside =

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include <boost/process/pipe.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 namespace tc::tuner {
@@ -30,9 +32,23 @@ namespace {
 
 namespace bp = boost::process;
 
-/// The run decides what an interrupt from the terminal means, not its workers. Called between fork
-/// and exec.
-const auto ignore_interrupts = [](auto&) { ::signal(SIGINT, SIG_IGN); };
+/// Of a wait that took longer than it was to take: the run was suspended.
+constexpr std::chrono::seconds kSuspended{1};
+
+/// Called between fork and exec.
+struct BindToRun {
+  pid_t run = ::getpid();
+
+  template <class Executor>
+  void operator()(Executor&) const {
+    // What a signal to the group means is decided by the run, not by its workers.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+      ::signal(number, SIG_IGN);
+    // No worker outlives its run, also where that ends before the worker has begun.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != run) ::_exit(EXIT_FAILURE);
+  }
+};
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -75,6 +91,7 @@ struct Lane::Process {
   bp::pipe to, from;
   bp::child child;
   std::string received;  ///< bytes behind the last whole line
+  std::string to_send;   ///< what the process has not read yet
   std::string messages;  ///< file of its standard error
 };
 
@@ -90,11 +107,20 @@ int Lane::descriptor() const {
   return process_ ? process_->from.native_source() : -1;
 }
 
+int Lane::input() const {
+  return process_ ? process_->to.native_sink() : -1;
+}
+
 void Lane::stop() {
   job_.reset();
+  end_process();
+}
+
+void Lane::end_process() {
   if (!process_) return;
   std::error_code error;
-  process_->child.terminate(error);
+  // child::terminate() would not wait for the end, and leave a zombie.
+  if (process_->child.running(error)) ::kill(process_->child.id(), SIGKILL);
   process_->child.wait(error);
   std::remove(process_->messages.c_str());
   process_.reset();
@@ -103,6 +129,9 @@ void Lane::stop() {
 void Lane::start(const Job& job, Clock::time_point deadline) {
   job_ = job;
   deadline_ = deadline;
+  // What ended it while it had nothing to do says nothing about this job.
+  std::error_code unknown;
+  if (process_ && !process_->child.running(unknown)) end_process();
   if (!process_) {
     auto process = std::make_unique<Process>();
     // No other worker may hold an end: the death of this one must show as the end of its output.
@@ -120,40 +149,48 @@ void Lane::start(const Job& job, Clock::time_point deadline) {
     process->child = bp::child(bp::exe = program_.file.string(), bp::args = program_.arguments,
                                environment, bp::std_in<process->to, bp::std_out> process->from,
                                bp::std_err > (errors ? errors.get() : stderr),
-                               bp::extend::on_exec_setup = ignore_interrupts, error);
+                               bp::extend::on_exec_setup = BindToRun(), error);
     if (error) return;  // poll() reports a process that ended
+    // A process that does not read or write must not make this one wait.
     fcntl(process->from.native_source(), F_SETFL, O_NONBLOCK);
+    fcntl(process->to.native_sink(), F_SETFL, O_NONBLOCK);
     process_ = std::move(process);
-    if (!send(to_line(setup_))) return;
+    process_->to_send = to_line(setup_);
   }
-  send(to_line(job));
+  process_->to_send += to_line(job);
+  send();
 }
 
-bool Lane::send(const std::string& line) {
+bool Lane::is_sending() const {
+  return process_ && !process_->to_send.empty();
+}
+
+/// As much as the pipe takes. A process that is gone shows when its output is read.
+void Lane::send() {
   const QuietPipeSignal quiet;
-  std::size_t written = 0;
-  while (written < line.size()) {
+  while (is_sending()) {
     const ssize_t count =
-        ::write(process_->to.native_sink(), line.data() + written, line.size() - written);
+        ::write(process_->to.native_sink(), process_->to_send.data(), process_->to_send.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    written += static_cast<std::size_t>(count);
+    if (count <= 0) return;
+    process_->to_send.erase(0, static_cast<std::size_t>(count));
   }
-  return true;
 }
 
 Reply Lane::ended() {
   Reply reply;
   reply.id = job_->id;
   reply.outcome = Outcome::Crashed;
-  reply.reason = "crashed";
-  reply.detail = "the worker could not be started";
+  reply.reason = kNoWorker;
+  reply.detail = fmt::format("the worker '{}' could not be started", program_.file.string());
   if (process_) {
     // Its output has ended, and so must it; a process that is already dying keeps its status.
     ::kill(process_->child.id(), SIGKILL);
     std::error_code error;
     process_->child.wait(error);
     const int status = process_->child.native_exit_code();
+    const bool has_refused = WIFEXITED(status) && WEXITSTATUS(status) == kRefusedSetup;
+    reply.reason = has_refused ? kNoWorker : "crashed";
     reply.detail = WIFSIGNALED(status)
                        ? fmt::format("the process ended by signal {} ({})", WTERMSIG(status),
                                      strsignal(WTERMSIG(status)))
@@ -196,6 +233,7 @@ std::optional<Reply> Lane::read_reply() {
 std::optional<Reply> Lane::poll() {
   if (!job_) return std::nullopt;
   if (!process_) return ended();
+  send();
   if (std::optional<Reply> reply = read_reply()) return reply;
   if (Clock::now() < deadline_) return std::nullopt;
   Reply reply;
@@ -209,16 +247,22 @@ std::optional<Reply> Lane::poll() {
 
 void wait_for_any(const std::vector<Lane*>& lanes, std::chrono::milliseconds most) {
   std::vector<pollfd> descriptors;
-  Lane::Clock::time_point until = Lane::Clock::now() + most;
+  const Lane::Clock::time_point begin = Lane::Clock::now();
+  Lane::Clock::time_point until = begin + most;
   for (const Lane* lane : lanes) {
     if (lane->is_idle()) continue;
     until = std::min(until, lane->deadline());
     if (lane->descriptor() < 0) return;
     descriptors.push_back({lane->descriptor(), POLLIN, 0});
+    if (lane->is_sending()) descriptors.push_back({lane->input(), POLLOUT, 0});
   }
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(until - Lane::Clock::now()).count();
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(std::max<long>(left, 0)));
+  const auto late = Lane::Clock::now() - std::max(until, begin);
+  if (late < kSuspended) return;
+  for (Lane* lane : lanes)
+    lane->extend(late);
 }
 
 }  // namespace tc::tuner

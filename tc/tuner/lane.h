@@ -41,16 +41,23 @@ public:
   std::optional<Reply> poll();
   /// To wait on: readable when there may be a reply; -1 when there is no process.
   int descriptor() const;
+  /// To wait on while it is sending.
+  int input() const;
+  /// The process has not read all that it was sent.
+  bool is_sending() const;
   Clock::time_point deadline() const { return deadline_; }
+  /// So much time was nobody's: the run was suspended.
+  void extend(Clock::duration time) { deadline_ += time; }
   /// Ends the process and forgets the job.
   void stop();
 
 private:
   struct Process;
 
-  bool send(const std::string& line);
+  void send();
   std::optional<Reply> read_reply();
   Reply ended();
+  void end_process();
 
   WorkerProgram program_;
   WorkerSetup setup_;
@@ -59,7 +66,8 @@ private:
   Clock::time_point deadline_;
 };
 
-/// Waits until a lane may have a reply or a deadline has passed, at most `most`.
+/// Waits until a lane may have a reply or a deadline has passed, at most `most`. Time in which the
+/// run was suspended (Ctrl-Z) is not charged to the jobs.
 void wait_for_any(const std::vector<Lane*>& lanes, std::chrono::milliseconds most);
 
 }  // namespace tc::tuner

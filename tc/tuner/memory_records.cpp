@@ -15,7 +15,8 @@ bool same_place(const Record& a, const Record& b) {
 
 class MemoryRecords final : public RecordStore {
 public:
-  bool put(const Record& record) override {
+  using RecordStore::put;
+  bool put(const Record& record, std::chrono::milliseconds /*patience*/) override {
     std::lock_guard lock(mutex_);
     std::erase_if(records_, [&](const Record& old) { return same_place(old, record); });
     records_.push_back(record);

@@ -129,6 +129,7 @@ std::optional<Fault> fault_from_name(std::string_view name) {
 
 std::string to_line(const WorkerSetup& setup) {
   Json json;
+  json["versions"] = setup.versions;
   json["text"] = setup.text;
   json["def"] = setup.def;
   json["metadata"] = to_json(setup.metadata);
@@ -149,6 +150,7 @@ std::string to_line(const WorkerSetup& setup) {
 Result<WorkerSetup, std::string> setup_from_line(std::string_view line) {
   return parsed(line, [](const Json& json) {
     WorkerSetup setup;
+    json.at("versions").get_to(setup.versions);
     json.at("text").get_to(setup.text);
     json.at("def").get_to(setup.def);
     setup.metadata = metadata_from(json.at("metadata"));

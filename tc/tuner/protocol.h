@@ -19,7 +19,11 @@ namespace tc::tuner {
 enum class Fault { None, Crash, Hang, Wrong };
 std::optional<Fault> fault_from_name(std::string_view name);
 
+/// Reason of a reply in the place of a worker that could not be started or refused its setup.
+inline constexpr const char* kNoWorker = "no worker";
+
 struct WorkerSetup {
+  std::string versions;  ///< of the run: a worker of another build takes no job
   std::string text;
   std::string def;
   Metadata metadata;
@@ -62,5 +66,8 @@ std::string to_line(const Reply& reply);
 Result<WorkerSetup, std::string> setup_from_line(std::string_view line);
 Result<Job, std::string> job_from_line(std::string_view line);
 Result<Reply, std::string> reply_from_line(std::string_view line);
+
+/// Exit status of a worker that does not take its setup.
+inline constexpr int kRefusedSetup = 3;
 
 }  // namespace tc::tuner

@@ -175,9 +175,12 @@ Identity identity_of(const compiler::FrontEnd& front, const Target& target) {
   identity.kind = target.kind;
   identity.arch = target.arch;
   identity.target = hash_of(target.to_string());
-  // Verdicts and times of another build say nothing sure about this one's code.
-  identity.versions = version() + " " + build_identity();
+  identity.versions = current_versions();
   return identity;
+}
+
+std::string current_versions() {
+  return version() + " " + build_identity();
 }
 
 bool is_same_call(const Identity& a, const Identity& b) {

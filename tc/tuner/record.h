@@ -3,6 +3,7 @@
 // What a tuning run leaves: one record per program, sizes, target and options that were tried.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -33,6 +34,9 @@ struct Identity {
 };
 
 Identity identity_of(const compiler::FrontEnd& front, const Target& target);
+/// Of this program, as identities have them: verdicts and times of another build say nothing sure
+/// about this one's code.
+std::string current_versions();
 /// Whether records of the one say what the other would.
 bool is_same_call(const Identity& a, const Identity& b);
 /// Equal, or both NaN.
@@ -76,12 +80,16 @@ class RecordStore {
 public:
   virtual ~RecordStore() = default;
 
-  /// Replaces the record of the same identity and options unless that is newer. False: not kept.
-  virtual bool put(const Record& record) = 0;
+  /// Replaces the record of the same identity and options unless that is newer. Waits so long for
+  /// others who use the store. False: not kept.
+  virtual bool put(const Record& record, std::chrono::milliseconds patience) = 0;
+  bool put(const Record& record) { return put(record, kPatience); }
   /// All records of a program on a kind of target, whatever the sizes, in the order of creation.
   virtual std::vector<Record> find(const std::string& program, TargetKind kind) = 0;
   virtual std::vector<Record> list() = 0;
   virtual std::int64_t clear() = 0;
+
+  static constexpr std::chrono::milliseconds kPatience{10'000};
 };
 
 /// A table of an SQLite file, made when it is not there. Several processes may write; after kill -9

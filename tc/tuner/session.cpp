@@ -27,6 +27,8 @@ constexpr double kCompileSeconds = 5;
 constexpr double kGrace = 2;
 constexpr std::chrono::milliseconds kTick{200};
 constexpr int kNoDevice = -1;
+/// Of what every candidate needs, where a process ends.
+constexpr int kTries = 3;
 constexpr double kMicroseconds = 1e6;  ///< in a second
 
 /// More seconds than any run has, and few enough to be added to a time.
@@ -50,7 +52,8 @@ bool tells_about_code(const Record& record) {
 
 }  // namespace
 
-Session::Session(const Assignment& assignment) : work_(assignment), start_(Clock::now()) {
+Session::Session(const Assignment& assignment)
+    : work_(assignment), queue_(assignment.records), start_(Clock::now()) {
   const double budget = work_.settings.seconds;
   end_ = budget > 0 ? start_ + duration(budget) : Clock::time_point::max();
   search_end_ = budget > 0 ? end_ - duration(std::min(kFinalShare * budget, kFinalSeconds))
@@ -95,7 +98,7 @@ double Session::compile_limit() const {
 }
 
 bool Session::is_over(Clock::time_point end) const {
-  return is_stopped() || Clock::now() >= end;
+  return is_stopped() || !broken_.empty() || Clock::now() >= end;
 }
 
 Session::Clock::time_point Session::deadline(double limit) const {
@@ -106,13 +109,20 @@ std::optional<Failure> Session::make_reference() {
   Lane& lane = work_.crew.measuring.front();
   Job job;
   job.kind = Job::Kind::Reference;
-  lane.start(job, end_ == Clock::time_point::max() ? deadline(kForever) : end_);
+  const Clock::time_point until = end_ == Clock::time_point::max() ? deadline(kForever) : end_;
+  int tries = 1;
+  lane.start(job, until);
   for (;;) {
     wait_for_any({&lane}, kTick);
     if (const std::optional<Reply> reply = lane.poll()) {
       if (reply->outcome == Outcome::Measured) {
         verification_ = reply->verification;
         return std::nullopt;
+      }
+      // What ended the process may have come from outside.
+      if (reply->outcome == Outcome::Crashed && reply->reason != kNoWorker && tries++ < kTries) {
+        lane.start(job, until);
+        continue;
       }
       return compiler::argument_failure(
           reply->outcome == Outcome::Hung
@@ -308,6 +318,11 @@ void Session::end_rounds() {
 
 void Session::finish(Candidate& candidate, const Reply& reply, int device) {
   const bool is_known = candidate.record.has_value();
+  if (!is_known && reply.reason == kNoWorker) {
+    // That is no verdict about the candidate.
+    broken_ = reply.detail;
+    return;
+  }
   if (!is_known) {
     Record record;
     record.identity = work_.identity;
@@ -322,7 +337,7 @@ void Session::finish(Candidate& candidate, const Reply& reply, int device) {
         fmt::format("{} search, seed {}", work_.settings.search, work_.settings.seed);
     if (device >= 0) record.provenance += fmt::format(", device {}", device);
     candidate.record = record;
-    remember(record);
+    queue_.put(record);
     pass_on(candidate);
   }
   const Record& record = *candidate.record;
@@ -333,10 +348,6 @@ void Session::finish(Candidate& candidate, const Reply& reply, int device) {
   }
   if (best_us_ == 0 || record.median_us < best_us_) best_us_ = record.median_us;
   if (record.options == work_.baseline) progress_.default_us = record.median_us;
-}
-
-void Session::remember(const Record& record) {
-  is_recorded_ = work_.records.put(record) && is_recorded_;
 }
 
 void Session::tell() {
@@ -376,7 +387,7 @@ std::vector<std::size_t> Session::finalists() const {
 void Session::compare_finalists() {
   const std::vector<std::size_t> chosen = finalists();
   const std::size_t fewest = work_.is_comparison ? 1 : 2;
-  if (chosen.size() < fewest || is_stopped()) return;
+  if (chosen.size() < fewest || is_over(end_)) return;
   std::map<std::size_t, std::vector<double>> times;
   std::map<std::size_t, int> samples;
   Lane& lane = work_.crew.measuring.front();
@@ -392,13 +403,16 @@ void Session::compare_finalists() {
   };
   for (int round = 0; round < work_.settings.rounds && !is_over(end_); ++round) {
     std::map<std::size_t, Reply> replies;
+    bool is_lost = false;
     for (const std::size_t position : chosen) {
       const std::optional<Reply> reply = timed(position);
+      is_lost = reply && reply->outcome == Outcome::Crashed;
       if (!reply || reply->outcome != Outcome::Measured) break;
       replies.emplace(position, *reply);
     }
-    // Half a round would favour some.
-    if (replies.size() < chosen.size()) break;
+    // Half a round would favour some. What ended the process may have come from outside.
+    if (replies.size() < chosen.size() && !is_lost) break;
+    if (is_lost) continue;
     for (const auto& [position, reply] : replies) {
       times[position].push_back(reply.median_us);
       samples[position] += reply.samples;
@@ -413,7 +427,7 @@ void Session::compare_finalists() {
     candidate.record->samples = samples[position];
     candidate.is_finalist = true;
     candidate.record->created.clear();
-    remember(*candidate.record);
+    queue_.put(*candidate.record);
     if (best_us_ == 0 || candidate.record->median_us < best_us_)
       best_us_ = candidate.record->median_us;
     if (candidate.options == work_.baseline) progress_.default_us = candidate.record->median_us;
@@ -421,7 +435,7 @@ void Session::compare_finalists() {
   tell();
 }
 
-Result<TuneReport, Failure> Session::report() const {
+Result<TuneReport, Failure> Session::report() {
   TuneReport report;
   report.progress = progress_;
   report.progress.seconds = seconds();
@@ -430,7 +444,8 @@ Result<TuneReport, Failure> Session::report() const {
   report.verification = verification_;
   report.is_interrupted = is_stopped();
   report.is_exhausted = is_exhausted_;
-  report.is_recorded = is_recorded_;
+  report.is_recorded = queue_.finish();
+  if (!broken_.empty()) report.note = "the search ended early: " + broken_;
   const Candidate* best = nullptr;
   // Times of finalists were taken side by side; the others' cannot be compared with them.
   const auto is_better = [&](const Candidate& candidate) {
@@ -448,6 +463,7 @@ Result<TuneReport, Failure> Session::report() const {
   }
   if (best == nullptr && is_stopped())
     return compiler::argument_failure("interrupted before anything was measured");
+  if (best == nullptr && !broken_.empty()) return compiler::argument_failure(broken_);
   if (best == nullptr) {
     std::string why;
     for (const auto& [reason, count] : progress_.failures)

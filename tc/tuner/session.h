@@ -15,6 +15,7 @@
 #include "tc/tune.h"
 #include "tc/tuner/crew.h"
 #include "tc/tuner/record.h"
+#include "tc/tuner/record_queue.h"
 #include "tc/tuner/strategy.h"
 
 namespace tc::tuner {
@@ -44,7 +45,8 @@ public:
   void search();
   /// The best few again, in turns, so that what disturbs one disturbs all.
   void compare_finalists();
-  Result<TuneReport, Failure> report() const;
+  /// Keeps what the store has not taken yet.
+  Result<TuneReport, Failure> report();
 
 private:
   struct Candidate {
@@ -79,11 +81,11 @@ private:
   void take_compiled(Candidate& candidate, std::uint64_t code);
   void repeat(Candidate& candidate, const Record& same);
   void pass_on(Candidate& candidate);
-  void remember(const Record& record);
   void tell();
   std::vector<std::size_t> finalists() const;
 
   const Assignment& work_;
+  RecordQueue queue_;
   Clock::time_point start_, search_end_, end_;
   std::map<std::string, Record> known_;  ///< of this call, by the text of the options
   std::vector<Candidate> tried_;         ///< in the order of their proposal
@@ -97,7 +99,7 @@ private:
   TuneProgress progress_;
   double best_us_ = 0;
   bool is_exhausted_ = false;
-  bool is_recorded_ = true;
+  std::string broken_;  ///< why no candidate can be tried any more
 };
 
 }  // namespace tc::tuner

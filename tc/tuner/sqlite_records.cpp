@@ -18,8 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBusyMilliseconds = 10'000;
 constexpr int kPauseMilliseconds = 5;
+
+using Milliseconds = std::chrono::milliseconds;
 
 // The columns beside `line` are what queries ask for; the line is the whole record.
 constexpr const char* kCreate =
@@ -82,9 +83,10 @@ public:
   explicit SqliteRecords(std::filesystem::path file) : file_(std::move(file)) {}
   ~SqliteRecords() override { close(); }
 
-  bool put(const Record& given) override {
+  using RecordStore::put;
+  bool put(const Record& given, Milliseconds patience) override {
     std::lock_guard lock(mutex_);
-    if (!ensure_open() || read_only_) return false;
+    if (!ensure_open(Use::Write, patience)) return false;
     Record record = given;
     if (record.created.empty()) record.created = now();
     Query insert(database_, kInsert);
@@ -114,7 +116,7 @@ public:
 
   std::int64_t clear() override {
     std::lock_guard lock(mutex_);
-    if (!ensure_open() || read_only_) return 0;
+    if (!ensure_open(Use::Write)) return 0;
     return Query(database_, "DELETE FROM tuned").step() == SQLITE_DONE ? sqlite3_changes(database_)
                                                                        : 0;
   }
@@ -140,42 +142,55 @@ private:
     return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
   }
 
-  bool ensure_open() {
+  enum class Use { Read, Write };
+
+  bool ensure_open(Use use = Use::Read, Milliseconds patience = kPatience) {
     // A connection must not be used in a child of the process that opened it.
-    if (database_ != nullptr && owner_ == getpid()) return true;
-    database_ = nullptr;
+    if (database_ != nullptr && owner_ == getpid() && !has_moved() &&
+        (use == Use::Read || !read_only_)) {
+      sqlite3_busy_timeout(database_, static_cast<int>(patience.count()));
+      return true;
+    }
+    close();
     owner_ = getpid();
     read_only_ = false;
     std::error_code error;
     std::filesystem::create_directories(file_.parent_path(), error);
     // Several processes that make one new file get in each other's way: the change to WAL does not
     // wait for the others.
-    const auto until = Clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
+    const auto until = Clock::now() + patience;
     do {
-      if (open(file_.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) &&
+      if (open(file_.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, patience) &&
           execute("PRAGMA journal_mode = WAL") && execute("PRAGMA synchronous = NORMAL") &&
           execute(kCreate) && execute(kIndex))
         return true;
       const int status = database_ == nullptr ? SQLITE_CANTOPEN : sqlite3_errcode(database_);
       close();
       if (status != SQLITE_BUSY && status != SQLITE_LOCKED) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMilliseconds));
+      std::this_thread::sleep_for(Milliseconds(kPauseMilliseconds));
     } while (Clock::now() < until);
     read_only_ = true;
-    if (open(compiler::immutable_uri(file_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI) &&
+    if (open(compiler::immutable_uri(file_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, patience) &&
         Query(database_, "SELECT line FROM tuned LIMIT 1"))
-      return true;
+      return use == Use::Read;
     close();
     return false;
   }
 
-  bool open(const std::string& name, int flags) {
+  /// The file was removed or renamed: what is written there nobody will read.
+  bool has_moved() {
+    int moved = 0;
+    return sqlite3_file_control(database_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved != 0;
+  }
+
+  bool open(const std::string& name, int flags, Milliseconds patience) {
     if (sqlite3_open_v2(name.c_str(), &database_, flags | SQLITE_OPEN_FULLMUTEX, nullptr) !=
         SQLITE_OK) {
       close();
       return false;
     }
-    sqlite3_busy_timeout(database_, kBusyMilliseconds);
+    sqlite3_busy_timeout(database_, static_cast<int>(patience.count()));
     return true;
   }
 

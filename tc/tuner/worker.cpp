@@ -211,18 +211,26 @@ public:
   bool is_spent() const { return is_spent_; }
 };
 
+int refuse(const std::string& problem) {
+  fmt::print(stderr, "tensorc: {}\n", problem);
+  return kRefusedSetup;
+}
+
 }  // namespace
 
 int run_worker(std::istream& in, std::ostream& out) {
   std::string line;
   if (!std::getline(in, line)) return 0;
   const Result<WorkerSetup, std::string> setup = setup_from_line(line);
-  if (!setup) return 1;
+  if (!setup) return refuse(setup.error());
+  if (setup->versions != current_versions())
+    return refuse(fmt::format("the run is of '{}', this worker of '{}'", setup->versions,
+                              current_versions()));
   limit_process(*setup);
   Worker worker(*setup);
   while (!worker.is_spent() && std::getline(in, line)) {
     const Result<Job, std::string> job = job_from_line(line);
-    if (!job) return 1;
+    if (!job) return refuse(job.error());
     out << to_line(worker.answer(*job)) << std::flush;
   }
   return 0;

@@ -3,7 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 namespace tc::tuner {
 namespace {
@@ -94,6 +101,7 @@ TEST(Lane, BeyondTheDeadlineIsHung) {
   EXPECT_EQ(wait(lane).outcome, Outcome::Hung);
   EXPECT_TRUE(lane.is_idle());
   EXPECT_EQ(lane.descriptor(), -1) << "its process has ended";
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "and was waited for";
 }
 
 TEST(Lane, RubbishIsNoReply) {
@@ -113,6 +121,109 @@ TEST(Lane, AProgramThatIsNotThere) {
   const Reply reply = wait(lane);
   EXPECT_EQ(reply.outcome, Outcome::Crashed);
   EXPECT_NE(reply.detail.find("could not be started"), std::string::npos);
+  EXPECT_EQ(reply.reason, kNoWorker) << "nothing about the job";
+}
+
+TEST(Lane, AWorkerThatRefusesItsSetup) {
+  Lane lane = lane_of("echo 'another build' >&2; exit 3");
+  lane.start(job_of(1), in(60));
+  const Reply reply = wait(lane);
+  EXPECT_EQ(reply.reason, kNoWorker);
+  EXPECT_NE(reply.detail.find("another build"), std::string::npos) << reply.detail;
+}
+
+TEST(Lane, AProcessThatDoesNotReadMakesNobodyWait) {
+  WorkerSetup setup;
+  setup.folder = ::testing::TempDir();
+  setup.text.assign(std::size_t{1} << 20, 'x');  // more than a pipe holds
+  Lane deaf({"/bin/sh", {"-c", "exec sleep 1000"}, {}}, setup);
+  deaf.start(job_of(1), in(0.3));
+  EXPECT_TRUE(deaf.is_sending());
+  EXPECT_EQ(wait(deaf).outcome, Outcome::Hung);
+  Lane slow({"/bin/sh", {"-c", "sleep 0.2; read setup; read job; printf " + kReply + " 2"}, {}},
+            setup);
+  slow.start(job_of(2), in(60));
+  EXPECT_EQ(wait(slow).outcome, Outcome::Measured) << "it gets the rest when it reads";
+}
+
+TEST(Lane, WorkersLeaveSignalsOfTheGroupToTheRun) {
+  Lane lane = lane_of("read job; for s in INT TERM HUP QUIT; do kill -$s $$; done; printf " +
+                      kReply + " 1");
+  lane.start(job_of(1), in(60));
+  EXPECT_EQ(wait(lane).outcome, Outcome::Measured);
+}
+
+/// Stops this process for a while, as Ctrl-Z and fg do.
+void suspend(const std::string& seconds) {
+  const std::string pid = std::to_string(getpid());
+  const std::string line = "(sleep " + seconds + "; kill -CONT " + pid + ") & kill -STOP " + pid;
+  ASSERT_EQ(std::system(line.c_str()), 0);
+}
+
+TEST(Lane, TimeInWhichTheRunIsSuspendedIsNotCharged) {
+  Lane lane = lane_of("read job; sleep 4; printf " + kReply + " 1");
+  lane.start(job_of(1), in(3));
+  std::thread other([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    suspend("2.5");
+  });
+  const auto late = Lane::Clock::now() + std::chrono::seconds(60);
+  std::optional<Reply> reply;
+  while (!reply && Lane::Clock::now() < late) {
+    wait_for_any({&lane}, std::chrono::milliseconds(500));
+    reply = lane.poll();
+  }
+  other.join();
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->outcome, Outcome::Measured);
+}
+
+TEST(Lane, AProcessThatEndedWhileItWasIdleCostsNothing) {
+  const std::string file = ::testing::TempDir() + "/idle-" + std::to_string(getpid());
+  Lane lane = lane_of("read job; printf " + kReply + " 1; echo $$ > " + file + "; exec sleep 1000");
+  for (int round = 0; round < 3; ++round) {
+    lane.start(job_of(1), in(60));
+    ASSERT_EQ(wait(lane).outcome, Outcome::Measured);
+    pid_t worker = 0;
+    while (worker == 0)
+      std::ifstream(file) >> worker;
+    std::filesystem::remove(file);
+    kill(worker, SIGKILL);
+    siginfo_t info{};
+    // Until it has ended, and without taking its status from the lane.
+    waitid(P_PID, static_cast<id_t>(worker), &info, WEXITED | WNOWAIT);
+  }
+}
+
+TEST(Lane, WorkersEndWithTheirRun) {
+  const std::string file = ::testing::TempDir() + "/worker-" + std::to_string(getpid());
+  const pid_t run = fork();
+  if (run == 0) {
+    // It would be stuck for long, and it has what it needs.
+    Lane lane = lane_of("read job; echo $$ > " + file + ".new; mv " + file + ".new " + file +
+                        "; exec sleep 1000");
+    lane.start(job_of(1), in(600));
+    pause();
+    _exit(0);
+  }
+  while (!std::filesystem::exists(file))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  pid_t worker = 0;
+  std::ifstream(file) >> worker;
+  ASSERT_GT(worker, 0);
+  kill(run, SIGKILL);
+  waitpid(run, nullptr, 0);
+  const auto is_running = [&] {
+    std::ifstream stat("/proc/" + std::to_string(worker) + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    return stat && text.find(") Z") == std::string::npos;
+  };
+  const auto late = Lane::Clock::now() + std::chrono::seconds(60);
+  while (is_running() && Lane::Clock::now() < late)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(is_running());
+  std::filesystem::remove(file);
 }
 
 TEST(Lane, TheDeathOfOneShowsWhileOthersLive) {

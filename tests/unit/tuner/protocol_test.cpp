@@ -11,6 +11,7 @@ namespace {
 
 WorkerSetup example_setup() {
   WorkerSetup setup;
+  setup.versions = "0.1.0 0123";
   setup.text = "def f(float(N) x, const float32 c) -> (y) { y(i) = x(i) * c }\n# \"quoted\"\n";
   setup.def = "f";
   setup.metadata.inputs = {{DType::Float32, {10}, {2}, 16}};

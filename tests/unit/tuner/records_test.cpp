@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "example_records.h"
+#include "tc/tuner/record_queue.h"
 
 namespace tc::tuner {
 namespace {
@@ -178,6 +180,96 @@ TEST_F(RecordsTest, WhatCannotBeWrittenIsReported) {
   const auto store = open_sqlite_records(file());
   EXPECT_FALSE(store->put(example_record({1, 2}, 1, 1)));
   EXPECT_TRUE(store->list().empty());
+}
+
+/// Another user of the store, who is in the middle of writing.
+class Writer {
+public:
+  explicit Writer(const std::filesystem::path& file) {
+    sqlite3_open(file.c_str(), &database_);
+    run("BEGIN IMMEDIATE");
+  }
+  ~Writer() { sqlite3_close(database_); }
+  void run(const char* sql) { sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
+
+private:
+  sqlite3* database_ = nullptr;
+};
+
+TEST_F(RecordsTest, OthersWhoWriteAreWaitedForAsLongAsAsked) {
+  const auto store = open_sqlite_records(file());
+  ASSERT_TRUE(store->put(example_record({1, 2}, 1, 1)));
+  Writer other(file());
+  EXPECT_FALSE(store->put(example_record({1, 2}, 2, 1), std::chrono::milliseconds(10)));
+  std::thread end([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    other.run("COMMIT");
+  });
+  EXPECT_TRUE(store->put(example_record({1, 2}, 2, 1), std::chrono::minutes(5)));
+  end.join();
+  EXPECT_EQ(store->list().size(), 2u);
+}
+
+TEST_F(RecordsTest, AStoreThatWasLockedWhenItWasOpenedIsOpenedAgain) {
+  ASSERT_TRUE(open_sqlite_records(file())->put(example_record({1, 2}, 1, 1)));
+  // In another journal mode, so that even readers are kept out.
+  Writer other(file());
+  other.run("COMMIT");
+  other.run("PRAGMA journal_mode = DELETE");
+  other.run("BEGIN EXCLUSIVE");
+  const auto store = open_sqlite_records(file());
+  EXPECT_FALSE(store->put(example_record({1, 2}, 2, 1), std::chrono::milliseconds(10)));
+  other.run("COMMIT");
+  EXPECT_TRUE(store->put(example_record({1, 2}, 2, 1)));
+  EXPECT_EQ(store->list().size(), 2u);
+}
+
+TEST_F(RecordsTest, AFileThatIsRemovedIsMadeAgain) {
+  const auto store = open_sqlite_records(file());
+  ASSERT_TRUE(store->put(example_record({1, 2}, 1, 1)));
+  std::filesystem::remove_all(folder_);
+  ASSERT_TRUE(store->put(example_record({1, 2}, 2, 1)));
+  EXPECT_EQ(open_sqlite_records(file())->list().size(), 1u);
+}
+
+/// Takes records only while it is said to.
+class Unreliable final : public RecordStore {
+public:
+  using RecordStore::put;
+  bool put(const Record& record, std::chrono::milliseconds patience) override {
+    ++tries;
+    return works && store_->put(record, patience);
+  }
+  std::vector<Record> find(const std::string& program, TargetKind kind) override {
+    return store_->find(program, kind);
+  }
+  std::vector<Record> list() override { return store_->list(); }
+  std::int64_t clear() override { return store_->clear(); }
+
+  bool works = true;
+  int tries = 0;
+
+private:
+  std::unique_ptr<RecordStore> store_ = open_memory_records();
+};
+
+TEST_F(RecordsTest, AQueueKeepsWhatTheStoreDoesNotTake) {
+  Unreliable store;
+  RecordQueue queue(store);
+  queue.put(example_record({1, 2}, 1, 1));
+  EXPECT_EQ(store.list().size(), 1u);
+  store.works = false;
+  for (std::int64_t tasks = 2; tasks < 100; ++tasks)
+    queue.put(example_record({1, 2}, tasks, 1));
+  EXPECT_LT(store.tries, 50) << "a store that takes nothing is left alone for a while";
+  EXPECT_FALSE(queue.finish());
+  EXPECT_EQ(store.list().size(), 1u);
+  store.works = true;
+  EXPECT_TRUE(queue.finish());
+  const std::vector<Record> kept = store.list();
+  ASSERT_EQ(kept.size(), 99u);
+  EXPECT_EQ(kept.back().options.tasks, 99) << "in their order";
+  EXPECT_TRUE(queue.finish());
 }
 
 TEST_F(RecordsTest, MemoryStoreBehavesAlike) {
