@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -29,9 +30,11 @@ std::string from_hex(const std::string& text) {
   std::string bytes;
   if (text.size() % 2 != 0) throw std::invalid_argument("odd number of hex digits");
   for (std::size_t i = 0; i < text.size(); i += 2) {
-    std::size_t used = 0;
-    bytes += static_cast<char>(std::stoi(text.substr(i, 2), &used, 16));
-    if (used != 2) throw std::invalid_argument("not a hex digit");
+    unsigned char byte = 0;
+    const char* const end = text.data() + i + 2;
+    if (std::from_chars(text.data() + i, end, byte, 16).ptr != end)
+      throw std::invalid_argument(fmt::format("'{}' are no hex digits", text.substr(i, 2)));
+    bytes += static_cast<char>(byte);
   }
   return bytes;
 }
@@ -92,6 +95,7 @@ struct Imported {
 
 void import_line(const std::string& line, Imported& imported) {
   const Json json = Json::parse(line);
+  if (!json.is_object()) throw std::invalid_argument("a line is one JSON object");
   if (json.contains("record")) {
     Result<tuner::Record, std::string> record = tuner::record_from_json(line);
     if (!record) throw std::invalid_argument(record.error());
@@ -113,7 +117,7 @@ int import_entries(compiler::KernelStore& store, tuner::RecordStore& records,
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (line.empty()) continue;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
       import_line(line, imported);
     } catch (const std::exception& error) {

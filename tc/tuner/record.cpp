@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,6 +70,26 @@ Json json_of(const std::vector<double>& consts) {
 template <class T>
 void read(const Json& json, T& value) {
   json.get_to(value);
+}
+/// JSON's own conversion would round and wrap.
+template <class Int>
+void read_integer(const Json& json, Int& value) {
+  std::int64_t wide = 0;
+  const bool is_integer =
+      json.is_number_integer() &&
+      (!json.is_number_unsigned() || json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
+  if (is_integer) wide = json.get<std::int64_t>();
+  if (!is_integer || wide < 0 || wide > std::numeric_limits<Int>::max())
+    throw Malformed(fmt::format("{} is no count", json.dump()));
+  value = static_cast<Int>(wide);
+}
+void read(const Json& json, int& value) {
+  read_integer(json, value);
+}
+void read(const Json& json, std::vector<std::int64_t>& sizes) {
+  sizes.clear();
+  for (const Json& size : json.get<std::vector<Json>>())
+    read_integer(size, sizes.emplace_back());
 }
 void read(const Json& json, TargetKind& kind) {
   const auto name = json.get<std::string>();
@@ -134,6 +155,51 @@ void for_each_field(R& record, F&& f) {
   f("verification", record.verification);
   f("provenance", record.provenance);
   f("created", record.created);
+}
+
+/// A name that comes twice says two things.
+Json parse_unambiguous(std::string_view line) {
+  std::vector<std::set<std::string>> names;
+  return Json::parse(line, [&](int, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) names.emplace_back();
+    if (event == Json::parse_event_t::object_end) names.pop_back();
+    if (event == Json::parse_event_t::key && !names.back().insert(parsed.get<std::string>()).second)
+      throw Malformed(fmt::format("{} is there twice", parsed.dump()));
+    return true;
+  });
+}
+
+/// As strftime() with '%Y-%m-%dT%H:%M:%fZ' writes it.
+bool is_time(const std::string& text) {
+  constexpr std::string_view kPattern = "0000-00-00T00:00:00.000Z";
+  return text.size() == kPattern.size() &&
+         std::equal(text.begin(), text.end(), kPattern.begin(), [](char c, char pattern) {
+           return pattern == '0' ? c >= '0' && c <= '9' : c == pattern;
+         });
+}
+
+/// Names go to terminals.
+bool is_printable(const std::string& text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
+/// What is wrong in a record whose fields have their types; empty: nothing.
+std::string problem_of(const Record& record) {
+  const Identity& identity = record.identity;
+  if (!std::isfinite(record.median_us) || record.median_us < 0 ||
+      (record.is_usable() && record.median_us == 0))
+    return "a measured time must be above 0";
+  if (identity.sizes.size() != identity.size_names.size())
+    return fmt::format("{} sizes with {} names", identity.sizes.size(), identity.size_names.size());
+  if (!record.created.empty() && !is_time(record.created))
+    return fmt::format("'{}' is no time in UTC", record.created.substr(0, 40));
+  if (!is_printable(identity.def) || !is_printable(identity.arch) ||
+      !std::all_of(identity.size_names.begin(), identity.size_names.end(), is_printable))
+    return "names have no control characters";
+  return {};
 }
 
 }  // namespace
@@ -203,7 +269,8 @@ std::string to_json(const Record& record) {
 
 Result<Record, std::string> record_from_json(std::string_view line) {
   try {
-    const Json json = Json::parse(line);
+    const Json json = parse_unambiguous(line);
+    if (!json.is_object()) return std::string("a record is one JSON object");
     const Json& format = json.at("record");
     const bool has_code = format != kFormatWithoutCode;
     if (has_code && format != kFormat)
@@ -213,8 +280,7 @@ Result<Record, std::string> record_from_json(std::string_view line) {
     for_each_field(record, [&](const char* name, auto& value) {
       if (has_code || name != std::string_view("code")) read(json.at(name), value);
     });
-    if (record.is_usable() && record.median_us <= 0)
-      return std::string("a measured time must be above 0");
+    if (std::string problem = problem_of(record); !problem.empty()) return problem;
     return record;
   } catch (const Json::exception& error) {
     return std::string(error.what());

@@ -88,7 +88,9 @@ public:
     std::lock_guard lock(mutex_);
     if (!ensure_open(Use::Write, patience)) return false;
     Record record = given;
-    if (record.created.empty()) record.created = now();
+    // A clock that is ahead elsewhere must not keep later records out.
+    if (const std::string now = this->now(); record.created.empty() || record.created > now)
+      record.created = now;
     Query insert(database_, kInsert);
     if (!insert) return false;
     insert.bind(1, place_of(record))

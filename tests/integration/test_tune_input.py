@@ -39,8 +39,25 @@ def exported(tensorc, program, tmp_path):
         lambda text: text.replace('"sizes":[33', '"sizes":["33"'),
         lambda text: "\0\1\2 no JSON\n" + text,
         lambda text: "[1, 2]\n" + text,
+        lambda text: text.replace('"size_names":["M",', '"size_names":['),
+        lambda text: text.replace('"sizes":[33', '"sizes":[33.5'),
+        lambda text: text.replace('"sizes":[33', '"sizes":[-33'),
+        lambda text: text.replace('"sizes":[33', '"sizes":[18446744073709551617'),
+        lambda text: text.replace('"samples":', '"samples":1e30, "was":'),
+        lambda text: text.replace('"samples":', '"samples":4294967297, "was":'),
+        lambda text: text.replace('"median_us":', '"median_us":-1, "was":'),
+        lambda text: text.replace('"created":"2', '"created":"a day in 2'),
+        lambda text: text.replace('"def":"f"', '"def":"\\u001b[31mf"'),
+        lambda text: text.replace('"arch":', '"arch":"i8086","arch":'),
+        lambda text: text.replace('"tasks":0', '"tasks":0,"tasks":1'),
+        lambda text: text + '{"key": "k", "description": "", "launch_table": "", "object": "+1 2"}\n',
+        lambda text: text + "[" * 200_000 + "]" * 200_000 + "\n",
+        lambda text: text.replace('"code":', '"code":"of another kind","was":'),
     ],
-    ids=["cut", "version", "outcome", "option", "type", "binary", "list"],
+    ids=[
+        "cut", "version", "outcome", "option", "type", "binary", "list", "names", "fraction", "negative", "large", "float", "wide", "time", "date",
+        "escape", "twice", "option twice", "hex", "deep", "code",
+    ],
 )
 def test_damaged_records_are_not_imported(tensorc, program, tmp_path, damage):
     file = exported(tensorc, program, tmp_path)
@@ -50,6 +67,29 @@ def test_damaged_records_are_not_imported(tensorc, program, tmp_path, damage):
     assert done.returncode == 1, done.stdout
     assert b"records.jsonl:" in done.stderr
     assert tensorc("cache", "list", "--tuned", env=elsewhere).stdout == b""
+
+
+def test_empty_lines_and_ends_of_other_systems(tensorc, program, tmp_path):
+    file = exported(tensorc, program, tmp_path)
+    lines = file.read_text().splitlines()
+    file.write_bytes(b"\xef\xbb\xbf" + b"\r\n \t\r\n".join(line.encode() for line in lines) + b"\r\n")
+    elsewhere = {"TC_CACHE_DIR": str(tmp_path / "elsewhere")}
+    done = tensorc("cache", "import", file, env=elsewhere)
+    assert done.returncode == 0 and done.stdout == b"%d entries\n" % len(lines), done.stderr.decode()
+
+
+def test_a_record_of_the_future_does_not_stay_for_ever(tensorc, program, tmp_path):
+    file = exported(tensorc, program, tmp_path)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        line["created"] = "9" + line["created"][1:]
+        line["median_us"] = 1e6
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert tensorc("cache", "import", file).returncode == 0
+    # The finalists are measured again.
+    assert tensorc("tune", *program, "--trials", "1", "--search", "random").returncode == 0
+    kept = [json.loads(line) for line in tensorc("cache", "export", "--tuned", "-").stdout.splitlines()]
+    assert min(line["median_us"] for line in kept if line["options"] == lines[0]["options"]) < 1e6
 
 
 def test_records_of_another_version_serve_with_a_note_and_are_measured_again(tensorc, program, tmp_path):
@@ -180,7 +220,7 @@ def test_seeds_that_were_given_up_are_compared(tensorc, program, tmp_path):
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for line in lines[1:]:
         line["outcome"] = "slow"
-        line["created"] = "9" + line["created"][1:]
+        line["created"] = ""
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert tensorc("cache", "import", file).returncode == 0
     seeds = tmp_path / "seeds"
