@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -59,7 +60,11 @@ std::map<int, std::string> read_faults(const std::vector<std::string>& faults) {
     const std::size_t equals = fault.find('=');
     if (equals == std::string::npos)
       throw CommandError(kUsage, fmt::format("--inject expects TRIAL=FAULT, not '{}'", fault));
-    result[std::atoi(fault.c_str())] = fault.substr(equals + 1);
+    int trial = 0;
+    const char* const end = fault.data() + equals;
+    if (std::from_chars(fault.data(), end, trial).ptr != end || equals == 0)
+      throw CommandError(kUsage, fmt::format("--inject: '{}' names no trial", fault));
+    result[trial] = fault.substr(equals + 1);
   }
   return result;
 }
@@ -183,10 +188,16 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
       ->add_option("--devices", flags.devices,
                    "devices to measure on: CUDA ordinals, or parts of the CPU's cores; all")
       ->delimiter(',');
+  const auto is_limit = [](const std::string& text) {
+    double seconds = 0;
+    const bool is_time =
+        CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds) && seconds > 0;
+    return is_time ? std::string() : fmt::format("a number of seconds above 0, not {}", text);
+  };
   command->add_option("--compile-limit", flags.compile_limit, "seconds that a compilation may take")
-      ->check(CLI::PositiveNumber);
+      ->check(is_limit);
   command->add_option("--run-limit", flags.run_limit, "seconds that a candidate may take to run")
-      ->check(CLI::PositiveNumber);
+      ->check(is_limit);
   command->add_option("--inject", flags.faults, "TRIAL=crash|hang|wrong")
       ->delimiter(',')
       ->group("");

@@ -192,7 +192,9 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   if (!strategy) return strategy.error();
 
   const tuner::RunFolder folder;
-  if (folder.path().empty()) return argument_failure("no folder for temporary files can be made");
+  if (folder.path().empty())
+    return argument_failure(
+        "no folder for temporary files can be made: TMPDIR, else /tmp, is where");
   const tuner::WorkerProgram worker{settings.worker.empty() ? tuner::default_worker()
                                                             : settings.worker,
                                     settings.worker_arguments,

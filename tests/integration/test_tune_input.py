@@ -146,6 +146,10 @@ def test_an_export_that_cannot_be_written(tensorc, program, tmp_path, place):
         (["--trials", "-1"], b"--trials"),
         (["--budget", "nan", "--trials", "2"], b"budget"),
         (["--rounds", "-1", "--trials", "1"], b"--rounds"),
+        (["--run-limit", "nan", "--trials", "1"], b"above 0, not nan"),
+        (["--run-limit", "inf", "--trials", "1"], b"above 0, not inf"),
+        (["--compile-limit", "0", "--trials", "1"], b"above 0, not 0"),
+        (["--compile-limit", "-inf", "--trials", "1"], b"above 0, not -inf"),
         (["--jobs", "-1", "--trials", "1"], b"--jobs"),
     ],
 )
@@ -196,6 +200,11 @@ def test_standard_files_that_are_closed_or_full(tensorc_path, program, tmp_path)
     assert status("<&- >&- 2>&-", *trials) == 1
     assert status(">/dev/full", *trials) == 1
     assert status("2>/dev/full", "--search", "guess") == 1
+
+
+def test_a_folder_for_temporary_files_that_is_none(tensorc, program):
+    done = tensorc("tune", *program, "--trials", "1", env={"TMPDIR": "/nonexistent"})
+    assert done.returncode == 1 and b"TMPDIR" in done.stderr
 
 
 def test_seeds_that_are_no_options_are_located(tensorc, program, tmp_path):
