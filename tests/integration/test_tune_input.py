@@ -280,3 +280,29 @@ def test_a_tuner_that_is_killed_leaves_the_other_one_and_the_store(tensorc, tens
     # The next run clears away what the killed one left.
     assert tensorc("tune", *program, "--trials", "1", env={"TMPDIR": str(tmp_path / "tmp")}).returncode == 0
     assert not list(Path(tmp_path / "tmp").glob("tensorc-tune-*"))
+
+
+def test_the_conversation_of_the_documentation(tensorc, tensorc_path, tmp_path):
+    page = Path(__file__).resolve().parent.parent.parent / "docs" / "tuning_workers.md"
+    asked, answered = ([json.loads(line) for line in block.split("```")[0].splitlines()] for block in page.read_text().split("```json\n")[1:])
+    info = json.loads(tensorc("info", "--json").stdout)
+    asked[0]["versions"] = f"{info['version']} {info['build']}"
+    asked[0]["folder"] = str(tmp_path)
+
+    def talk(lines):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        return subprocess.run([tensorc_path, "tune-worker"], input=text, capture_output=True, text=True, timeout=120, check=False)
+
+    done = talk(asked)
+    assert done.returncode == 0, done.stderr
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    for found, shown in zip(replies, answered, strict=True):
+        assert list(found) == list(shown)
+        assert (found["code"] > 0, found["median_us"] > 0) == (shown["code"] > 0, shown["median_us"] > 0)
+        assert all(found[name] == shown[name] for name in ("id", "outcome", "reason", "detail", "verification", "last"))
+
+    asked[0]["versions"] = "of another time"
+    other = talk(asked)
+    assert other.returncode == 3 and other.stdout == "" and "of another time" in other.stderr
+    asked[0] = {"text": 5}
+    assert talk(asked).returncode == 3
