@@ -15,6 +15,7 @@
 #include "tc/tuner/boosting.h"
 #include "tc/tuner/choose.h"
 #include "tc/tuner/devices.h"
+#include "tc/tuner/gpu_appraiser.h"
 #include "tc/tuner/model.h"
 #include "tc/tuner/run_folder.h"
 #include "tc/tuner/session.h"
@@ -65,26 +66,20 @@ std::optional<std::string> wrong_settings(const TuneSettings& settings) {
 
 Result<std::unique_ptr<tuner::Strategy>, Failure>
 make_strategy(const TuneSettings& settings, const tuner::Space& space,
-              std::vector<tuner::Genome> seeds, const tuner::Facts& facts, std::string& note) {
+              std::vector<tuner::Genome> seeds, const tuner::Model& model, std::string& note) {
   const std::string& name = settings.search;
-  const tuner::Estimate estimate = [&facts](const MappingOptions& options) {
-    return tuner::estimate(facts, options);
-  };
   if (name == "random") return tuner::random_search(space, std::move(seeds), settings.seed);
   if (name == "evolutionary")
     return tuner::evolutionary_search(space, std::move(seeds), settings.seed);
   if (name == kComparison) return tuner::seeds_search(space, std::move(seeds));
-  if (name == "model") return tuner::model_search(space, std::move(seeds), settings.seed, estimate);
+  if (name == "model") return tuner::model_search(space, std::move(seeds), settings.seed, model);
   if (name == "learned") {
     auto regressor = tuner::open_lightgbm(settings.lightgbm.string(), settings.cuda.site_packages);
     if (!regressor) {
       note = regressor.error() + "; the search uses the analytic model only";
-      return tuner::model_search(space, std::move(seeds), settings.seed, estimate);
+      return tuner::model_search(space, std::move(seeds), settings.seed, model);
     }
-    return tuner::learned_search(
-        space, std::move(seeds), settings.seed, estimate,
-        [&facts](const MappingOptions& options) { return tuner::features(facts, options); },
-        *regressor);
+    return tuner::learned_search(space, std::move(seeds), settings.seed, model, *regressor);
   }
   if (name != "exhaustive")
     return argument_failure(fmt::format(
@@ -96,6 +91,23 @@ make_strategy(const TuneSettings& settings, const tuner::Space& space,
                                         space.size(), kMostExhaustive));
   }
   return tuner::exhaustive_search(space, std::move(seeds));
+}
+
+/// On a CPU.
+tuner::Model model_of(const tuner::Facts& facts) {
+  return {[&facts](const std::vector<MappingOptions>& candidates) {
+            std::vector<tuner::Appraisal> result;
+            for (const MappingOptions& options : candidates)
+              result.push_back(tuner::appraise(facts, options));
+            return result;
+          },
+          false};
+}
+tuner::Model model_of(tuner::GpuAppraiser& appraiser) {
+  return {[&appraiser](const std::vector<MappingOptions>& candidates) {
+            return appraiser.appraise(candidates);
+          },
+          true};
 }
 
 std::int64_t half_of_memory() {
@@ -186,11 +198,6 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   for (const MappingOptions& seed : seeds) {
     if (auto genome = space.genome(seed)) genomes.push_back(std::move(*genome));
   }
-  std::string note;
-  Result<std::unique_ptr<tuner::Strategy>, Failure> strategy =
-      make_strategy(settings, space, genomes, *facts, note);
-  if (!strategy) return strategy.error();
-
   const tuner::RunFolder folder;
   if (folder.path().empty())
     return argument_failure(
@@ -219,11 +226,18 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   const int jobs =
       settings.jobs > 0 ? settings.jobs : static_cast<int>(tuner::usable_cores().size());
   tuner::Crew crew = tuner::make_crew(worker, setup, jobs, devices);
+  tuner::GpuAppraiser appraiser(*facts, worker, setup, jobs, settings.compile_limit);
+  std::string note;
+  const Result<std::unique_ptr<tuner::Strategy>, Failure> strategy = make_strategy(
+      settings, space, genomes,
+      target.target.kind == TargetKind::Cuda ? model_of(appraiser) : model_of(*facts), note);
+  if (!strategy) return strategy.error();
 
   const tuner::Assignment assignment{settings,      space,          **strategy,
                                      crew,          *records,       identity,
                                      seeds.front(), genomes.size(), settings.search == kComparison};
   tuner::Session session(assignment);
+  appraiser.set_meanwhile([&session] { session.pump(); });
   if (auto failure = session.make_reference()) return *failure;
   session.search();
   session.compare_finalists();

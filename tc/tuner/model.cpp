@@ -9,8 +9,7 @@ namespace tc::tuner {
 
 namespace {
 
-// A core of a current CPU, and a multiprocessor of a current GPU, in nanoseconds and bytes. Only
-// their ratios matter.
+// A core of a current CPU, in nanoseconds and bytes. Only their ratios matter.
 struct Machine {
   double bytes_per_ns;
   double vectors_per_ns;
@@ -22,8 +21,6 @@ struct Machine {
 
 Machine machine_of(const Facts& facts, const MappingOptions& options) {
   const Target& target = facts.target;
-  if (target.kind == TargetKind::Cuda)
-    return {30, 1.5, 128, 300, static_cast<double>(target.shared_bytes) / 2, 32};
   const double bits =
       options.vector_bits == 0 ? target.vector_bits : static_cast<double>(options.vector_bits);
   return {12,
@@ -38,16 +35,22 @@ double even(double extent, double step) {
   return extent <= 0 ? 1 : extent / (std::ceil(extent / step) * step);
 }
 
+/// Along a member of the band.
+std::int64_t tile_of(const Facts& facts, const MappingOptions& options, std::size_t m) {
+  const MemberFacts& member = facts.band[m];
+  const std::int64_t given = options.tile.empty()      ? member.model_tile
+                             : m < options.tile.size() ? options.tile[m]
+                                                       : 0;
+  return given == 0 ? member.extent : std::min(given, member.extent);
+}
+
 class TaskModel {
 public:
   TaskModel(const Facts& facts, const MappingOptions& options)
       : facts_(facts), options_(options), machine_(machine_of(facts, options)) {
     for (std::size_t m = 0; m < facts.band.size(); ++m) {
       const MemberFacts& member = facts.band[m];
-      const std::int64_t given = options.tile.empty()      ? member.model_tile
-                                 : m < options.tile.size() ? options.tile[m]
-                                                           : 0;
-      const std::int64_t tile = given == 0 ? member.extent : std::min(given, member.extent);
+      const std::int64_t tile = tile_of(facts, options, m);
       tiles_.push_back(static_cast<double>(tile));
       tasks_ *= std::ceil(static_cast<double>(member.extent) / static_cast<double>(tile));
     }
@@ -78,7 +81,7 @@ public:
     return std::ceil(tasks_ / std::max(1, facts_.target.cores)) * task;
   }
 
-  /// What the cost is made of, as logarithms, and what the options say.
+  /// What the cost is made of, as logarithms.
   std::vector<double> features() const {
     double compute = 0, best_lanes = 0, used_bytes = 0, bytes = 0;
     std::map<int, double> footprints;
@@ -99,22 +102,10 @@ public:
         logarithm(cost()),  logarithm(tasks_), std::ceil(tasks_ / cores) * cores / tasks_,
         logarithm(compute), logarithm(bytes),  logarithm(used_bytes / std::max(bytes, 1.0)),
         best_lanes};
-    for (const double tile : tiles_)
-      row.push_back(logarithm(tile));
-    row.push_back(options_.tile.empty() ? 0 : 1);
-    for (const std::int64_t value :
-         {options_.tasks, options_.threads, options_.vector_bits, options_.register_rows,
-          options_.register_vectors, options_.contract_block_k, options_.local_bytes,
-          options_.split_reduction, static_cast<std::int64_t>(options_.fusion),
-          static_cast<std::int64_t>(options_.stage),
-          options_.register_rows * options_.register_vectors})
-      row.push_back(logarithm(static_cast<double>(value)));
     return row;
   }
 
 private:
-  static double logarithm(double value) { return std::log2(1 + std::max(0.0, value)); }
-
   double extent(const StatementFacts& statement, std::size_t index) const {
     const auto whole = static_cast<double>(statement.extents[index]);
     const int member = statement.member[index];
@@ -180,8 +171,30 @@ private:
 
 }  // namespace
 
-std::vector<double> features(const Facts& facts, const MappingOptions& options) {
-  return TaskModel(facts, options).features();
+double logarithm(double value) {
+  return std::log2(1 + std::max(0.0, value));
+}
+
+std::vector<double> option_features(const Facts& facts, const MappingOptions& options) {
+  std::vector<double> row;
+  for (std::size_t m = 0; m < facts.band.size(); ++m)
+    row.push_back(logarithm(static_cast<double>(tile_of(facts, options, m))));
+  row.push_back(options.tile.empty() ? 0 : 1);
+  for (const std::int64_t value :
+       {options.tasks, options.threads, options.vector_bits, options.register_rows,
+        options.register_vectors, options.contract_block_k, options.local_bytes,
+        options.split_reduction, static_cast<std::int64_t>(options.fusion),
+        static_cast<std::int64_t>(options.stage), options.register_rows * options.register_vectors})
+    row.push_back(logarithm(static_cast<double>(value)));
+  return row;
+}
+
+Appraisal appraise(const Facts& facts, const MappingOptions& options) {
+  const TaskModel model(facts, options);
+  Appraisal appraisal{model.cost(), 0, model.features()};
+  const std::vector<double> more = option_features(facts, options);
+  appraisal.features.insert(appraisal.features.end(), more.begin(), more.end());
+  return appraisal;
 }
 
 double estimate(const Facts& facts, const MappingOptions& options) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "tc/support/options.h"
+#include "tc/tuner/appraisal.h"
 #include "tc/tuner/facts.h"
 
 namespace tc::tuner {
 
-/// Estimated run time in arbitrary units, for ranking candidates before anything is compiled.
+/// The model of a CPU: estimated run time in arbitrary units, for ranking candidates before
+/// anything is compiled.
 ///
 /// Of one task of the heaviest group: the bytes of its footprints (whole cache lines; what does not
 /// fit half of L2 counts as often as it is used again, up to how often it overflows) over the
@@ -14,8 +16,10 @@ namespace tc::tuner {
 /// whichever is longer; plus the cost of starting a task; times the rounds that the cores need.
 double estimate(const Facts& facts, const MappingOptions& options);
 
-/// What a learned model gets to see of options: the same number of values for all options of one
-/// program.
-std::vector<double> features(const Facts& facts, const MappingOptions& options);
+/// That, and what it is made of. No options are refused; the plan is not known.
+Appraisal appraise(const Facts& facts, const MappingOptions& options);
+
+/// What the options say by themselves, as features: the same number for all options of a program.
+std::vector<double> option_features(const Facts& facts, const MappingOptions& options);
 
 }  // namespace tc::tuner

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<const char*, 4> kFaults = {"none", "crash", "hang", "wrong"};
-constexpr std::array<const char*, 4> kJobs = {"reference", "compile", "measure", "time"};
+constexpr std::array<const char*, 5> kJobs = {"reference", "appraise", "compile", "measure", "time"};
 
 template <class E, std::size_t N>
 std::optional<E> from_name(const std::array<const char*, N>& names, std::string_view name) {
@@ -203,6 +203,7 @@ std::string to_line(const Reply& reply) {
                   {"samples", reply.samples},
                   {"verification", reply.verification},
                   {"code", reply.code},
+                  {"features", reply.features},
                   {"last", reply.is_last}});
 }
 
@@ -219,6 +220,7 @@ Result<Reply, std::string> reply_from_line(std::string_view line) {
     json.at("samples").get_to(reply.samples);
     json.at("verification").get_to(reply.verification);
     reply.code = json.value("code", std::uint64_t{0});
+    reply.features = json.value("features", std::vector<double>());
     reply.is_last = json.value("last", false);
     return reply;
   });

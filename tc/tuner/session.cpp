@@ -210,6 +210,12 @@ void Session::search() {
   end_rounds();
 }
 
+void Session::pump() {
+  feed();
+  take_replies();
+  tell();
+}
+
 void Session::feed() {
   const auto next = [](std::deque<Candidate*>& queue) -> const Candidate& {
     const Candidate* first = queue.front();

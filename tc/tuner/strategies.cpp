@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tc/tuner/strategy.h"
 
@@ -184,20 +185,16 @@ private:
 
 class ModelGuided : public Strategy {
 public:
-  ModelGuided(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Estimate estimate)
-      : proposals_(space, std::move(seeds)), dice_(seed), estimate_(std::move(estimate)) {}
+  ModelGuided(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Model model)
+      : proposals_(space, std::move(seeds)), dice_(seed), model_(std::move(model)) {}
 
   std::vector<Genome> propose(std::size_t count) override {
-    std::vector<Genome> round;
-    while (round.size() < count) {
-      auto seed = proposals_.next_seed();
-      if (!seed) break;
-      round.push_back(*seed);
-    }
+    std::vector<Genome> round = next_seeds(count);
     const std::size_t near = measured_.empty() ? round.size() : (round.size() + count + 1) / 2;
     if (round.size() < near) add_neighbours(round, near);
-    for (Genome& genome : ranked(count - round.size()))
-      round.push_back(std::move(genome));
+    for (int pool = 0; round.size() < count && pool < kPools; ++pool)
+      for (Genome& genome : ranked(count - round.size()))
+        round.push_back(std::move(genome));
     return round;
   }
 
@@ -207,14 +204,56 @@ public:
 
 protected:
   /// Smaller is better; comparable with those of one call only.
-  virtual std::vector<double> scores(const std::vector<MappingOptions>& candidates) {
+  virtual std::vector<double> scores(const std::vector<Appraisal>& appraisals) {
     std::vector<double> result;
-    for (const MappingOptions& options : candidates)
-      result.push_back(estimate_(options));
+    for (const Appraisal& appraisal : appraisals)
+      result.push_back(appraisal.us);
     return result;
   }
 
-  virtual void add_neighbours(std::vector<Genome>& round, std::size_t until) {
+  virtual bool ranks_neighbours() const { return model_.is_fine; }
+
+  std::vector<Appraisal> appraise(const std::vector<MappingOptions>& options) const {
+    return model_.appraise(options);
+  }
+
+  MappingOptions options(const Genome& genome) const { return proposals_.space().options(genome); }
+
+  std::vector<Scored> measured_;  ///< best first
+
+private:
+  static constexpr std::size_t kBest = 6;
+  /// Random candidates that the scores choose one of, and neighbours.
+  static constexpr std::size_t kPool = 24;
+  static constexpr std::size_t kNeighbours = 6;
+  /// Pools drawn for one round before it stays shorter.
+  static constexpr int kPools = 4;
+
+  /// What comes to the plan of a seed is not worth a second try.
+  std::vector<Genome> next_seeds(std::size_t count) {
+    std::vector<Genome> round;
+    std::vector<MappingOptions> seeds;
+    while (round.size() < count) {
+      auto seed = proposals_.next_seed();
+      if (!seed) break;
+      seeds.push_back(options(*seed));
+      round.push_back(std::move(*seed));
+    }
+    if (seeds.empty()) return round;
+    for (const Appraisal& appraisal : model_.appraise(seeds))
+      plans_.insert(appraisal.plan);
+    return round;
+  }
+
+  void add_neighbours(std::vector<Genome>& round, std::size_t until) {
+    if (ranks_neighbours()) {
+      std::vector<Genome> pool;
+      for (std::size_t i = 0; i < (until - round.size()) * kNeighbours; ++i)
+        pool.push_back(proposals_.neighbour(good_one(), dice_));
+      for (Genome& genome : best_of(std::move(pool), until - round.size()))
+        round.push_back(std::move(genome));
+    }
+    if (model_.is_fine) return;
     for (int failed = 0; round.size() < until && failed < kPatience; ++failed) {
       Genome genome = proposals_.neighbour(good_one(), dice_);
       if (proposals_.is_new(genome)) round.push_back(std::move(genome));
@@ -223,21 +262,30 @@ protected:
 
   /// The best of a pool by their scores, new ones only.
   std::vector<Genome> best_of(std::vector<Genome> pool, std::size_t count) {
-    std::vector<MappingOptions> options;
+    std::vector<MappingOptions> candidates;
+    std::set<std::string> texts;
     std::erase_if(pool, [&](const Genome& genome) {
-      options.push_back(proposals_.space().options(genome));
-      const bool is_refused = proposals_.space().refusal(options.back()).has_value();
-      if (is_refused) options.pop_back();
-      return is_refused;
+      MappingOptions some = options(genome);
+      if (proposals_.space().refusal(some) || proposals_.was_proposed(genome) ||
+          !texts.insert(to_json(some)).second)
+        return true;
+      candidates.push_back(std::move(some));
+      return false;
     });
-    const std::vector<double> score = scores(options);
-    std::vector<Scored> sorted;
-    for (std::size_t i = 0; i < pool.size(); ++i)
-      insert_sorted(sorted, {score[i], std::move(pool[i])});
+    const std::vector<Appraisal> appraisals = model_.appraise(candidates);
+    const std::vector<double> score = scores(appraisals);
+    std::vector<std::size_t> order(pool.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return score[a] < score[b]; });
     std::vector<Genome> chosen;
-    for (Scored& entry : sorted) {
+    for (const std::size_t i : order) {
       if (chosen.size() == count) break;
-      if (proposals_.is_new(entry.genome)) chosen.push_back(std::move(entry.genome));
+      const bool is_new = proposals_.is_new(pool[i]);
+      const bool is_possible = appraisals[i].us < kNever;
+      const std::uint64_t plan = appraisals[i].plan;
+      if (is_new && is_possible && (plan == 0 || plans_.insert(plan).second))
+        chosen.push_back(std::move(pool[i]));
     }
     return chosen;
   }
@@ -248,16 +296,6 @@ protected:
     return measured_[std::min(dice_.below(most), dice_.below(most))].genome;
   }
 
-  static constexpr std::size_t kBest = 6;
-  /// Random candidates that the scores choose one of.
-  static constexpr std::size_t kPool = 24;
-
-  Proposals proposals_;
-  Dice dice_;
-  Estimate estimate_;
-  std::vector<Scored> measured_;  ///< best first
-
-private:
   /// Half of the pool are random ones, half are far neighbours of good ones.
   std::vector<Genome> ranked(std::size_t count) {
     std::vector<Genome> pool;
@@ -270,50 +308,53 @@ private:
     }
     return best_of(std::move(pool), count);
   }
+
+  Proposals proposals_;
+  Dice dice_;
+  Model model_;
+  std::set<std::uint64_t> plans_;  ///< of what was proposed, as far as they are known
 };
 
 /// Ranks by what was measured, once there is enough of that.
 class Learned final : public ModelGuided {
 public:
-  Learned(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Estimate estimate,
-          Features features, std::shared_ptr<const Regressor> regressor)
-      : ModelGuided(space, std::move(seeds), seed, std::move(estimate)),
-        features_(std::move(features)), regressor_(std::move(regressor)) {}
+  Learned(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Model model,
+          std::shared_ptr<const Regressor> regressor)
+      : ModelGuided(space, std::move(seeds), seed, std::move(model)),
+        regressor_(std::move(regressor)) {}
 
   void report(const Genome& genome, std::optional<double> us) override {
     ModelGuided::report(genome, us);
-    samples_.push_back(features_(proposals_.space().options(genome)));
+    Appraisal appraisal = appraise({options(genome)}).front();
+    // A seed may be impossible: nothing is learned from that.
+    if (appraisal.features.empty()) return;
+    samples_.push_back(std::move(appraisal.features));
     times_.push_back(us ? std::log2(*us) : kNever);
   }
 
 protected:
-  std::vector<double> scores(const std::vector<MappingOptions>& candidates) override {
-    std::vector<double> learned;
-    if (is_ready()) {
-      std::vector<std::vector<double>> queries;
-      for (const MappingOptions& options : candidates)
-        queries.push_back(features_(options));
-      learned = regressor_->predict(samples_, targets(), queries);
-    }
-    return learned.empty() ? ModelGuided::scores(candidates) : learned;
+  std::vector<double> scores(const std::vector<Appraisal>& appraisals) override {
+    std::vector<double> result = ModelGuided::scores(appraisals);
+    if (!is_ready()) return result;
+    std::vector<std::vector<double>> queries;
+    for (const Appraisal& appraisal : appraisals)
+      if (!appraisal.features.empty()) queries.push_back(appraisal.features);
+    if (queries.empty()) return result;
+    const std::vector<double> learned = regressor_->predict(samples_, targets(), queries);
+    if (learned.empty()) return result;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < appraisals.size(); ++i)
+      result[i] = appraisals[i].features.empty() ? kNever : learned[next++];
+    return result;
   }
 
-  void add_neighbours(std::vector<Genome>& round, std::size_t until) override {
-    if (!is_ready()) return ModelGuided::add_neighbours(round, until);
-    std::vector<Genome> pool;
-    for (std::size_t i = 0; i < (until - round.size()) * kNeighbours; ++i)
-      pool.push_back(proposals_.neighbour(good_one(), dice_));
-    for (Genome& genome : best_of(std::move(pool), until - round.size()))
-      round.push_back(std::move(genome));
-    // The neighbourhood may be exhausted.
-    ModelGuided::add_neighbours(round, until);
+  bool ranks_neighbours() const override {
+    return is_ready() || ModelGuided::ranks_neighbours();
   }
 
 private:
   /// Measured candidates that are worth learning from.
   static constexpr std::size_t kFewest = 16;
-  /// Neighbours that the scores choose one of.
-  static constexpr std::size_t kNeighbours = 6;
   /// Doublings beyond the slowest that a candidate without a time counts as.
   static constexpr double kPenalty = 1;
 
@@ -327,7 +368,6 @@ private:
     return values;
   }
 
-  Features features_;
   std::shared_ptr<const Regressor> regressor_;
   std::vector<std::vector<double>> samples_;
   std::vector<double> times_;  ///< logarithms; kNever: it has none
@@ -338,6 +378,10 @@ private:
 bool Proposals::is_new(const Genome& genome) {
   const MappingOptions options = space_.options(genome);
   return !space_.refusal(options) && seen_.insert(to_json(options)).second;
+}
+
+bool Proposals::was_proposed(const Genome& genome) const {
+  return seen_.contains(to_json(space_.options(genome)));
 }
 
 std::optional<Genome> Proposals::next_seed() {
@@ -396,15 +440,15 @@ std::unique_ptr<Strategy> evolutionary_search(const Space& space, std::vector<Ge
 }
 
 std::unique_ptr<Strategy> model_search(const Space& space, std::vector<Genome> seeds,
-                                       std::uint64_t seed, Estimate estimate) {
-  return std::make_unique<ModelGuided>(space, std::move(seeds), seed, std::move(estimate));
+                                       std::uint64_t seed, Model model) {
+  return std::make_unique<ModelGuided>(space, std::move(seeds), seed, std::move(model));
 }
 
 std::unique_ptr<Strategy> learned_search(const Space& space, std::vector<Genome> seeds,
-                                         std::uint64_t seed, Estimate estimate, Features features,
+                                         std::uint64_t seed, Model model,
                                          std::shared_ptr<const Regressor> regressor) {
-  return std::make_unique<Learned>(space, std::move(seeds), seed, std::move(estimate),
-                                   std::move(features), std::move(regressor));
+  return std::make_unique<Learned>(space, std::move(seeds), seed, std::move(model),
+                                   std::move(regressor));
 }
 
 }  // namespace tc::tuner

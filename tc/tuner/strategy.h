@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/tuner/appraisal.h"
 #include "tc/tuner/boosting.h"
 #include "tc/tuner/space.h"
 
@@ -53,6 +54,7 @@ public:
   const Space& space() const { return space_; }
   /// True the first time for options that the space does not refuse.
   bool is_new(const Genome& genome);
+  bool was_proposed(const Genome& genome) const;
   /// The next seed that is new.
   std::optional<Genome> next_seed();
   Genome random(Dice& dice) const;
@@ -85,19 +87,22 @@ std::unique_ptr<Strategy> evolutionary_search(const Space& space, std::vector<Ge
                                               std::uint64_t seed,
                                               const EvolutionSettings& settings = {});
 
-/// Estimated time of options; smaller is better.
-using Estimate = std::function<double(const MappingOptions&)>;
+/// What the model-guided searches know before they measure.
+struct Model {
+  Appraise appraise;
+  /// Whether it tells neighbours apart: then they are ranked too.
+  bool is_fine = false;
+};
 /// Half of each round are neighbours of the best ones measured; the other half are those of a
-/// random pool that the estimate ranks first.
+/// random pool that the model ranks first. Options that the model says cannot be mapped, or that
+/// come to a plan proposed before, are left out.
 std::unique_ptr<Strategy> model_search(const Space& space, std::vector<Genome> seeds,
-                                       std::uint64_t seed, Estimate estimate);
+                                       std::uint64_t seed, Model model);
 
-/// What a model learns from.
-using Features = std::function<std::vector<double>(const MappingOptions&)>;
-/// As model_search() until enough is measured; from then on the pools are ranked by what
-/// `regressor` learned, and so are the neighbours. Candidates without a time count as slow ones.
+/// As model_search() until enough is measured; from then on pools and neighbours are ranked by what
+/// `regressor` learned of the appraisals. Candidates without a time count as slow ones.
 std::unique_ptr<Strategy> learned_search(const Space& space, std::vector<Genome> seeds,
-                                         std::uint64_t seed, Estimate estimate, Features features,
+                                         std::uint64_t seed, Model model,
                                          std::shared_ptr<const Regressor> regressor);
 
 }  // namespace tc::tuner

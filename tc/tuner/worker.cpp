@@ -14,6 +14,7 @@
 
 #include "tc/compiler/memory_demand.h"
 #include "tc/tuner/bench.h"
+#include "tc/tuner/gpu_model.h"
 #include "tc/tuner/protocol.h"
 #include "tc/tuner/reference.h"
 
@@ -97,6 +98,7 @@ private:
                                                                             : fault->second;
     try {
       if (job.kind == Job::Kind::Reference) return reference();
+      if (job.kind == Job::Kind::Appraise) return appraisal(job);
       return candidate(job);
     } catch (const std::bad_alloc&) {
       return failed(Outcome::Rejected, "memory",
@@ -121,6 +123,17 @@ private:
     Reply reply;
     reply.outcome = Outcome::Measured;
     reply.verification = oracle->description();
+    return reply;
+  }
+
+  Reply appraisal(const Job& job) {
+    const Appraisal found = appraise_on_gpu(*front_, job.options, setup_.target);
+    if (found.features.empty()) return failed(Outcome::Rejected, "mapping", "no mapping");
+    Reply reply;
+    reply.outcome = Outcome::Measured;
+    reply.median_us = found.us;
+    reply.code = found.plan;
+    reply.features = found.features;
     return reply;
   }
 

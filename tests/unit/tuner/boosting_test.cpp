@@ -80,7 +80,7 @@ TEST(Features, OfOneProgramHaveOneLength) {
   MappingOptions some;
   some.tile = {16, 32};
   some.register_rows = 6;
-  const std::vector<double> a = features(facts, {}), b = features(facts, some);
+  const std::vector<double> a = appraise(facts, {}).features, b = appraise(facts, some).features;
   EXPECT_EQ(a.size(), b.size());
   EXPECT_NE(a, b);
   for (const double value : b)

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <set>
 
 #include "example_space.h"
@@ -68,25 +70,32 @@ protected:
   }
 
   std::vector<Genome> seeds() const { return {*space_.genome({})}; }
-  Estimate rough() const {
-    return [](const MappingOptions& options) { return options.stage ? 1.0 : 2.0; };
+  static Model model_of(std::function<double(const MappingOptions&)> estimate,
+                        bool is_fine = false) {
+    return {[estimate](const std::vector<MappingOptions>& candidates) {
+              std::vector<Appraisal> appraisals;
+              for (const MappingOptions& options : candidates)
+                appraisals.push_back({estimate(options), 0, all_numbers(options)});
+              return appraisals;
+            },
+            is_fine};
+  }
+  static Model rough() {
+    return model_of([](const MappingOptions& options) { return options.stage ? 1.0 : 2.0; });
   }
 
-  Features all_numbers() const {
-    return [](const MappingOptions& options) {
-      std::vector<double> row = {static_cast<double>(options.tile.size())};
-      for (std::size_t m = 0; m < 2; ++m)
-        row.push_back(
-            m < options.tile.size() ? std::log2(1.0 + static_cast<double>(options.tile[m])) : 0);
-      for (const std::int64_t value : {options.tasks, options.register_rows,
-                                       options.split_reduction, std::int64_t{options.stage}})
-        row.push_back(static_cast<double>(value));
-      return row;
-    };
+  static std::vector<double> all_numbers(const MappingOptions& options) {
+    std::vector<double> row = {static_cast<double>(options.tile.size())};
+    for (std::size_t m = 0; m < 2; ++m)
+      row.push_back(
+          m < options.tile.size() ? std::log2(1.0 + static_cast<double>(options.tile[m])) : 0);
+    for (const std::int64_t value : {options.tasks, options.register_rows, options.split_reduction,
+                                     std::int64_t{options.stage}})
+      row.push_back(static_cast<double>(value));
+    return row;
   }
-  std::unique_ptr<Strategy> learned(std::uint64_t seed, Estimate estimate) const {
-    return learned_search(space_, seeds(), seed, std::move(estimate), all_numbers(),
-                          std::make_shared<Nearest>());
+  std::unique_ptr<Strategy> learned(std::uint64_t seed, Model model) const {
+    return learned_search(space_, seeds(), seed, std::move(model), std::make_shared<Nearest>());
   }
 
   const Facts facts_ = facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}});
@@ -126,9 +135,8 @@ TEST_F(StrategyTest, ThoseThatLearnDoBetterThanChance) {
 }
 
 TEST_F(StrategyTest, WhatWasMeasuredCorrectsAModelThatMisleads) {
-  const Estimate misleading = [](const MappingOptions& options) {
-    return options.stage ? 2.0 : 1.0;
-  };
+  const Model misleading =
+      model_of([](const MappingOptions& options) { return options.stage ? 2.0 : 1.0; });
   double guided = 0, corrected = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     double best = 0;
@@ -148,8 +156,59 @@ TEST_F(StrategyTest, ARegressorThatFailsLeavesTheModel) {
     }
   };
   const auto strategy =
-      learned_search(space_, seeds(), 1, rough(), all_numbers(), std::make_shared<Broken>());
+      learned_search(space_, seeds(), 1, rough(), std::make_shared<Broken>());
   EXPECT_EQ(run(*strategy, 60).size(), 60u);
+}
+
+TEST_F(StrategyTest, AFineModelRanksNeighboursToo) {
+  const auto nearly = [](const MappingOptions& options) { return time_of(options).value_or(1e9); };
+  double fine = 0, coarse = 0;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    double best = 0;
+    run(*model_search(space_, seeds(), seed, model_of(nearly, true)), 40, &best);
+    fine += best;
+    run(*model_search(space_, seeds(), seed, model_of(nearly, false)), 40, &best);
+    coarse += best;
+  }
+  EXPECT_LT(fine, coarse);
+}
+
+TEST_F(StrategyTest, OnePlanIsTriedOnceAndTheImpossibleNever) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  // Options come to one plan for each number of rows; three rows cannot be mapped.
+  const auto plan_of = [](const MappingOptions& options) {
+    return static_cast<std::uint64_t>(options.register_rows + 1);
+  };
+  const Model model{[&](const std::vector<MappingOptions>& candidates) {
+                      std::vector<Appraisal> appraisals;
+                      for (const MappingOptions& options : candidates) {
+                        const bool is_possible = options.register_rows != 3;
+                        appraisals.push_back({is_possible ? 1.0 : kNever,
+                                              is_possible ? plan_of(options) : 0,
+                                              is_possible ? all_numbers(options)
+                                                          : std::vector<double>()});
+                      }
+                      return appraisals;
+                    },
+                    true};
+  std::set<std::uint64_t> plans;
+  for (const auto& strategy :
+       {model_search(space_, seeds(), 1, model),
+        learned_search(space_, seeds(), 1, model, std::make_shared<Nearest>())}) {
+    plans.clear();
+    std::size_t proposed = 0;
+    for (int round = 0; round < 30; ++round) {
+      for (const Genome& genome : strategy->propose(8)) {
+        const MappingOptions options = space_.options(genome);
+        EXPECT_NE(options.register_rows, 3);
+        plans.insert(plan_of(options));
+        ++proposed;
+        strategy->report(genome, time_of(options));
+      }
+    }
+    EXPECT_EQ(plans.size(), proposed);
+    EXPECT_GT(proposed, 8u);
+  }
 }
 
 TEST_F(StrategyTest, ExhaustiveVisitsEverythingOnce) {

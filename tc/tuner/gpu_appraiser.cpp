@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tc/tuner/gpu_appraiser.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tc/tuner/model.h"
+
+namespace tc::tuner {
+
+namespace {
+
+/// Between two calls of what goes on meanwhile.
+constexpr std::chrono::milliseconds kTick{5};
+
+Appraisal appraisal_of(const Reply& reply) {
+  if (reply.outcome != Outcome::Measured) return {};
+  return {reply.median_us, reply.code, reply.features};
+}
+
+}  // namespace
+
+GpuAppraiser::GpuAppraiser(const Facts& facts, const WorkerProgram& program,
+                           const WorkerSetup& setup, int processes, double seconds)
+    : facts_(facts), seconds_(seconds) {
+  for (int p = 0; p < processes; ++p)
+    lanes_.emplace_back(program, setup);
+}
+
+std::vector<Appraisal> GpuAppraiser::appraise(const std::vector<MappingOptions>& candidates) {
+  std::vector<std::string> texts;
+  std::vector<std::size_t> open;  // positions of what is not known, last first
+  std::set<std::string> asked;
+  for (const MappingOptions& options : candidates) {
+    texts.push_back(to_json(options));
+    if (!known_.contains(texts.back()) && asked.insert(texts.back()).second)
+      open.push_back(texts.size() - 1);
+  }
+  std::reverse(open.begin(), open.end());
+  const auto limit = std::chrono::duration_cast<Lane::Clock::duration>(
+      std::chrono::duration<double>(seconds_));
+  for (std::size_t missing = open.size(); missing > 0;) {
+    std::vector<Lane*> busy;
+    for (Lane& lane : lanes_) {
+      if (lane.is_idle() && !open.empty()) {
+        const std::size_t position = open.back();
+        open.pop_back();
+        lane.start({Job::Kind::Appraise, static_cast<int>(position), candidates[position], 0},
+                   Lane::Clock::now() + limit);
+      }
+      if (!lane.is_idle()) busy.push_back(&lane);
+    }
+    wait_for_any(busy, kTick);
+    for (Lane* lane : busy) {
+      const std::optional<Reply> reply = lane->poll();
+      if (!reply) continue;
+      const auto position = static_cast<std::size_t>(reply->id);
+      Appraisal appraisal = appraisal_of(*reply);
+      if (!appraisal.features.empty()) {
+        const std::vector<double> more = option_features(facts_, candidates[position]);
+        appraisal.features.insert(appraisal.features.end(), more.begin(), more.end());
+      }
+      known_[texts[position]] = std::move(appraisal);
+      --missing;
+    }
+    meanwhile_();
+  }
+  std::vector<Appraisal> result;
+  for (const std::string& text : texts)
+    result.push_back(known_.at(text));
+  return result;
+}
+
+}  // namespace tc::tuner
