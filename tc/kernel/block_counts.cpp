@@ -26,6 +26,8 @@ constexpr double kIndexDivision = 5;
 /// Share of the index arithmetic that stays in place; the rest is hoisted or shared.
 constexpr double kIndexShare = 0.4;
 constexpr double kGuard = 1;
+constexpr std::int64_t kMmaDepth = 16;  ///< of the sum, in one instruction
+constexpr double kWarpsOfGroup = 4;
 constexpr double kOperation = 4;  ///< cycles of an instruction until its result can be used
 /// Iterations of an innermost loop whose waits overlap, since a compiler unrolls it.
 constexpr std::int64_t kOverlapped = 4;
@@ -42,14 +44,6 @@ bool is_power_of_two(std::int64_t value) {
 
 bool is_index(const Expr& expr) {
   return expr.type.elem == DType::Int64;
-}
-
-bool mentions_float(const ExprPtr& expr) {
-  bool found = false;
-  walk(expr, [&](const Expr& e) {
-    found = found || e.type.elem == DType::Float32 || e.type.elem == DType::Float64;
-  });
-  return found;
 }
 
 bool is_outside(Space space) {
@@ -120,6 +114,7 @@ private:
     clock_ = 0;
     issued_ = 0;
     used_ = 0;
+    copies_end_ = products_end_ = 0;
     times_ = 1;
     ready_.clear();
     loaded_.clear();
@@ -141,8 +136,7 @@ private:
       lanes_.set(dim.var, place);
     }
     visit(kernel_.body);
-    for (const auto& [key, time] : ready_)
-      clock_ = std::max(clock_, time);
+    settle();
   }
 
   // ---- statements ----
@@ -171,6 +165,9 @@ private:
                      clock_ += latencies_.barrier;
                      begin_straight();
                    },
+                   [&](const Mma& n) { mma(n); },
+                   [&](const Copy& n) { copy(n); },
+                   [&](const Await& n) { await(n); },
                    [](const Comment&) {},
                },
                stmt->node);
@@ -199,9 +196,7 @@ private:
       facts_.set_range(n.var, facts_.range(n.value));
       issue(kIndexShare * index_cost(n.value));
     }
-    bool is_loaded = false;
-    walk(n.value, [&](const Expr& e) { is_loaded = is_loaded || std::holds_alternative<Load>(e.node); });
-    if (is_index(*n.value) && is_loaded)
+    if (is_index_like(n.value->type) && depends_on_data(n.value))
       loaded_[n.var.id] = cost(n.value);
     else if (!is_index(*n.value))
       ready_[variable_key(n.var)] = cost(n.value);
@@ -225,7 +220,7 @@ private:
 
   void branch(const If& n) {
     issue(kGuard);
-    if (mentions_float(n.condition)) {
+    if (depends_on_data(n.condition)) {
       // Either side; what is not there costs nothing.
       visit(n.then_body);
       visit(n.else_body);
@@ -329,6 +324,29 @@ private:
     if (is_atomic && is_outside(buffer->space)) counts_.atomics += times_ * weight_ * lanes_active();
   }
 
+  /// A group of four warps issues it together, and goes on.
+  void mma(const Mma& n) {
+    const double steps = static_cast<double>(n.blocks * (n.depth / kMmaDepth));
+    const double cycles = steps * static_cast<double>(n.width) / 2;
+    issue(steps);
+    counts_.tensor_cycles += cycles * times_ * weight_ / kWarpsOfGroup;
+    products_end_ = std::max(products_end_, clock_) + cycles;
+  }
+
+  /// From global to shared memory, past the registers.
+  void copy(const Copy& n) {
+    access(n.from, n.from_indices, n.predicate, static_cast<int>(n.count));
+    copies_end_ = std::max(copies_end_, clock_ + latency(*n.from));
+  }
+
+  /// What may stay on its way is taken to come in time.
+  void await(const Await& n) {
+    issue(1);
+    if (n.pending > 0) return;
+    used_ = std::max(used_, n.what == Awaited::Copies ? copies_end_ : products_end_);
+    settle();
+  }
+
   double lanes_active() const {
     return static_cast<double>(std::count(active_.begin(), active_.end(), true));
   }
@@ -418,10 +436,24 @@ private:
     return addressed + latency(*n.buffer);
   }
 
+  /// Whether only the data tell what it is.
+  bool depends_on_data(const ExprPtr& expr) const {
+    bool found = false;
+    walk(expr, [&](const Expr& e) {
+      const auto* name = std::get_if<VarRef>(&e.node);
+      found = found || std::holds_alternative<Load>(e.node) ||
+              (name != nullptr && loaded_.contains(name->var.id)) ||
+              e.type.elem == DType::Float32 || e.type.elem == DType::Float64;
+    });
+    return found;
+  }
+
   /// When a position that data tell is there; 0: it is computed.
   double loaded_index(const ExprPtr& index) {
     double ready = 0;
     walk(index, [&](const Expr& e) {
+      if (const auto* inner = std::get_if<Load>(&e.node))
+        ready = std::max(ready, load(*inner, e.type.lanes));
       if (const auto* name = std::get_if<VarRef>(&e.node)) {
         const auto found = loaded_.find(name->var.id);
         if (found != loaded_.end()) ready = std::max(ready, found->second);
@@ -453,7 +485,7 @@ private:
     auto active = active_;
     if (mask) {
       issue(kGuard);
-      if (!mentions_float(mask)) {
+      if (!depends_on_data(mask)) {
         const LaneValues holds = lanes_.evaluate(mask);
         for (std::size_t lane = 0; lane < kWarp; ++lane)
           active[lane] = active[lane] && holds[lane] != 0;
@@ -477,11 +509,16 @@ private:
 
   void widen(Box& box, const Buffer& buffer, const std::vector<ExprPtr>& indices, int lanes) {
     const bool is_new = box.dims.empty();
+    const bool has_ramp = std::any_of(indices.begin(), indices.end(), [](const ExprPtr& index) {
+      return std::holds_alternative<Ramp>(index->node);
+    });
     if (is_new) box.dims.resize(indices.size());
     for (std::size_t d = 0; d < indices.size(); ++d) {
       const auto* ramp = std::get_if<Ramp>(&indices[d]->node);
       Interval range = facts_.range(ramp ? ramp->base : indices[d]);
       if (ramp) range.hi += ramp->stride * (lanes - 1);
+      const bool is_copied = !has_ramp && buffer.strides[d] == 1;
+      if (is_copied) range.hi += lanes - 1;
       range.lo = std::clamp<std::int64_t>(range.lo, 0, std::max<std::int64_t>(buffer.extents[d] - 1, 0));
       range.hi = std::clamp<std::int64_t>(range.hi, range.lo, std::max<std::int64_t>(buffer.extents[d] - 1, 0));
       if (!is_new) range = {std::min(range.lo, box.dims[d].lo), std::max(range.hi, box.dims[d].hi)};
@@ -520,6 +557,7 @@ private:
   std::map<const For*, LoopFacts> loops_;
   double clock_ = 0;   ///< cycles of this warp
   double used_ = 0;    ///< cycle at which all is there that was used since the last wait
+  double copies_end_ = 0, products_end_ = 0;  ///< of those that are on their way
   double issued_ = 0;  ///< of them, those with an instruction
   double times_ = 1;   ///< executions of what is visited
   double share_ = 1;   ///< of the threads that take part, over the loops around

@@ -31,6 +31,7 @@ struct BlockCounts {
   double sector_bytes = 0;         ///< of the sectors of 32 bytes that they touch, each time anew
   double box_bytes = 0;            ///< of the boxes that they touch, once
   double atomics = 0;              ///< updates of global memory
+  double tensor_cycles = 0;        ///< of the tensor cores
   double warp_cycles = 0;          ///< from the first to the last instruction of the slowest warp
                                    ///< if it had the multiprocessor for itself
   double total_bytes = 0;          ///< global memory that the whole grid touches, once

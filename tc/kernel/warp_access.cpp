@@ -17,13 +17,16 @@ constexpr std::int64_t kBanks = 32;
 constexpr std::int64_t kSector = 32;
 constexpr std::int64_t kLine = 128;
 
-/// Elements between neighbours of the vector; 0: it is a scalar.
+/// Elements between neighbours of the vector.
 std::int64_t vector_step(const Buffer& buffer, const std::vector<ExprPtr>& indices) {
   std::int64_t step = 0;
-  for (std::size_t d = 0; d < indices.size(); ++d)
-    if (const auto* ramp = std::get_if<Ramp>(&indices[d]->node))
-      step += ramp->stride * buffer.strides[d];
-  return step;
+  bool has_ramp = false;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const auto* ramp = std::get_if<Ramp>(&indices[d]->node);
+    if (ramp != nullptr) step += ramp->stride * buffer.strides[d];
+    has_ramp = has_ramp || ramp != nullptr;
+  }
+  return has_ramp ? step : 1;
 }
 
 /// Passes over the banks: a bank gives one word of its own in each, to all threads that ask for it.

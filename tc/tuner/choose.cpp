@@ -152,6 +152,8 @@ std::vector<Choice> rank(const std::vector<Record>& records, const Identity& wan
   for (const auto& [place, group] : groups) {
     Choice choice;
     choice.record = *best_of(group);
+    for (const Record* record : group)
+      if (record->options == MappingOptions{}) choice.default_us = record->median_us;
     const Identity& there = choice.record.identity;
     choice.distance = distance(there, wanted);
     choice.same_target = there.target == wanted.target;

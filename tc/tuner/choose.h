@@ -25,6 +25,8 @@ struct Choice {
   /// The same of the default options: the median of how they did at the nearest sizes. Absent: no
   /// record tells.
   std::optional<double> default_loss;
+  /// Time of the default options at the record's sizes. Absent: they were not measured there.
+  std::optional<double> default_us;
 
   bool is_default_better() const {
     return expected_loss && default_loss && *default_loss <= *expected_loss;

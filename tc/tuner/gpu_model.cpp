@@ -40,7 +40,7 @@ struct Parts {
   double us = 0;
   double busy = 0, waiting = 0, memory = 0;
   double blocks = 0, threads = 0, resident = 0, spilled = 0, launches = 0;
-  double instructions = 0, passes = 0, lines = 0, fetched = 0;
+  double instructions = 0, passes = 0, lines = 0, fetched = 0, tensor = 0;
 
   void add(const Parts& other, double times) {
     us += times * other.us;
@@ -56,12 +56,13 @@ struct Parts {
     passes += times * other.passes;
     lines += times * other.lines;
     fetched += times * other.fetched;
+    tensor += times * other.tensor;
   }
 
   std::vector<double> features() const {
     std::vector<double> row;
     for (const double value : {us, busy, waiting, memory, blocks, threads, resident, 100 * spilled,
-                               launches, instructions, passes, lines, fetched})
+                               launches, instructions, passes, lines, fetched, tensor})
       row.push_back(logarithm(value));
     return row;
   }
@@ -99,7 +100,8 @@ Parts parts_of(const kernel::BlockCounts& counts, const Target& target) {
   parts.passes = on_one * counts.shared_passes;
   parts.lines = on_one * counts.line_requests;
   parts.fetched = on_one * (counts.box_bytes + missed * again);
-  parts.busy = std::max({parts.instructions / kIssued, parts.passes, parts.lines,
+  parts.tensor = on_one * counts.tensor_cycles;
+  parts.busy = std::max({parts.tensor, parts.instructions / kIssued, parts.passes, parts.lines,
                          parts.fetched / kCacheBytes});
   parts.waiting = std::ceil(on_one / parts.resident) * counts.warp_cycles * slowed;
   parts.memory = std::max(counts.total_bytes / kMemoryBytes, counts.blocks * kDispatch);

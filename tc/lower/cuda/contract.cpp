@@ -23,6 +23,7 @@ constexpr std::int64_t kPanelDepth = 16;  ///< reduction points of a panel
 constexpr std::int64_t kDeepestPanel = 64;
 constexpr std::int64_t kFlattestPanel = 4;  ///< without room for these there are none
 constexpr std::int64_t kCopied = 12;        ///< elements a thread of both panels, at least
+constexpr std::int64_t kBanksBytes = 128;  ///< that shared memory gives at once
 constexpr std::int64_t kPadding = 4;  ///< elements between rows of a panel, against bank conflicts
 constexpr int kLanes = 4;
 constexpr std::int64_t kFetched = 16;  ///< registers of a panel's next block
@@ -269,7 +270,9 @@ private:
     std::int64_t row = 1;
     for (const int d : factor.kept)
       row *= covers_[d].reach();
-    return ceil_div(row, std::int64_t{kLanes}) * kLanes + kPadding;
+    row = ceil_div(row, std::int64_t{kLanes}) * kLanes + kPadding;
+    const std::int64_t bytes = row * bits(compute_type(factor.value->type.elem)) / 8;
+    return bytes % kBanksBytes == 0 ? row + kPadding : row;
   }
 
   std::int64_t panel_bytes() const {
