@@ -10,7 +10,8 @@
 3. Sizes that no run has tuned (NEW_SIZES): first served from the records alone, then tuned into a cache of their own, then default, served and
    tuned options are timed in turns.
 
-With --ablation N instead: every case is tuned by each search with N candidates, from nothing, and the four results are timed in turns.
+With --ablation N instead: every case is tuned by each search with N candidates, from nothing, and the four results are timed in turns
+(records-SEARCH.jsonl: what each search measured; bench/model_ranks reads it).
 LightGBM for the learned search is found as `tensorc` finds it (TC_LIGHTGBM, Python packages of the active environment).
 
 In --out: results.jsonl (a line per case, as it ends), records.jsonl (all records, exported after each case), options.jsonl (best options per
@@ -184,9 +185,9 @@ class Machine:
         self.log(json.dumps(report))
         return {key(trial["options"]): trial["median_us"] for trial in report["trials"] if trial["finalist"]}
 
-    def export(self):
+    def export(self, cache: pathlib.Path | None = None, name: str = "records.jsonl"):
         try:
-            self.command(["cache", "export", "--tuned", str(self.out / "records.jsonl")], 60)
+            self.command(["cache", "export", "--tuned", str(self.out / name)], 60, cache)
         except CommandFailed as problem:
             self.say(f"records were not exported: {problem}")
 
@@ -308,6 +309,7 @@ def ablation_case(machine: Machine, work: Work) -> dict:
         folder = machine.cache / f"ablation-{search}"
         more = ("--trials", str(machine.arguments.ablation), "--search", search)
         report = machine.tune(work, ABLATION_SECONDS, folder, more)
+        machine.export(folder, f"records-{search}.jsonl")
         found[search] = report["options"]
         spent[search] = {"trials": new_trials(report), "seconds": report["seconds"], "outcomes": tally(report["trials"])}
     times = machine.compare(work, list(found.values()))
