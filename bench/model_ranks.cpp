@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well the tuner's model of a target ranks what was measured. Reads the suite as `suite.py` prints it and
-// exported records:
+// How well the tuner's model of a target ranks what was measured. Reads the suite as `suite.py`
+// prints it and exported records:
 //   .venv/bin/python bench/suite.py > suite.jsonl; build/bin/model_ranks suite.jsonl records.jsonl
 // For each case with records it prints the rank correlation of the estimate with the measured
 // times, the best time among the candidates that the estimate puts first over the best of all, and
@@ -118,10 +118,9 @@ void rank_case(const nlohmann::json& json, const std::vector<Record>& records, b
           there.kind != target.kind || there.arch != arch)
         continue;
       const auto begin = std::chrono::steady_clock::now();
-      const double estimate =
-          target.kind == tc::TargetKind::Cuda
-              ? tc::tuner::appraise_on_gpu(*front, record.options, target).us
-              : tc::tuner::estimate(*facts, record.options);
+      const double estimate = target.kind == tc::TargetKind::Cuda
+                                  ? tc::tuner::appraise_on_gpu(*front, record.options, target).us
+                                  : tc::tuner::estimate(*facts, record.options);
       spent += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       if (!std::isfinite(estimate)) continue;
       times.push_back(record.median_us);
@@ -130,7 +129,8 @@ void rank_case(const nlohmann::json& json, const std::vector<Record>& records, b
         fmt::print("{} {:.3f} {:.3f} {}\n", name, record.median_us, estimate,
                    tc::to_json(record.options));
     }
-    if (!times.empty()) report(name, estimates, times, 1e3 * spent / static_cast<double>(times.size()));
+    if (!times.empty())
+      report(name, estimates, times, 1e3 * spent / static_cast<double>(times.size()));
   }
 }
 
@@ -158,8 +158,8 @@ int main(int count, char** arguments) {
   std::ifstream suite(arguments[1]);
   for (std::string line; std::getline(suite, line);) {
     const nlohmann::json json = nlohmann::json::parse(line);
-    if (wanted.empty() || std::find(wanted.begin(), wanted.end(),
-                                    json.at("name").get<std::string>()) != wanted.end())
+    if (wanted.empty() ||
+        std::find(wanted.begin(), wanted.end(), json.at("name").get<std::string>()) != wanted.end())
       rank_case(json, records, dump);
   }
   return 0;

@@ -17,7 +17,7 @@ namespace tc::kernel {
 namespace {
 
 /// Warps of a block that are looked at.
-constexpr std::int64_t kSampled = 3;
+constexpr std::int64_t kSampled = 4;
 // Instructions of what is no single one; estimates of the code that a compiler makes.
 constexpr double kDivision = 9;
 constexpr double kFunction = 14;
@@ -84,10 +84,10 @@ public:
       hits_[buffer] = box.requested > 0 ? 1 - bytes_of(*buffer, box) / box.requested : 0;
     const double blocks = counts_.blocks;
     const std::int64_t threads = counts_.threads;
-    ahead_ = std::max(kFewestAhead,
-                      kShareAhead * (std::min(kMostRegisters, kRegisters / static_cast<double>(
-                                                                  counts_.threads)) -
-                                     counts_.register_words));
+    ahead_ = std::max(
+        kFewestAhead,
+        kShareAhead * (std::min(kMostRegisters, kRegisters / static_cast<double>(counts_.threads)) -
+                       counts_.register_words));
     counts_ = {};
     counts_.blocks = blocks;
     counts_.threads = threads;
@@ -321,7 +321,8 @@ private:
     }
     used_ = std::max(used_, ready);
     access(buffer, indices, mask, value->type.lanes);
-    if (is_atomic && is_outside(buffer->space)) counts_.atomics += times_ * weight_ * lanes_active();
+    if (is_atomic && is_outside(buffer->space))
+      counts_.atomics += times_ * weight_ * lanes_active();
   }
 
   /// A group of four warps issues it together, and goes on.
@@ -384,9 +385,7 @@ private:
             },
             [&](const Reduce& n) { return operation({cost(n.vector)}, n.vector->type.lanes - 1); },
             [&](const Lane& n) { return cost(n.vector); },
-            [&](const Shuffle& n) {
-              return operation({cost(n.value)}, 1) + latencies_.shared;
-            },
+            [&](const Shuffle& n) { return operation({cost(n.value)}, 1) + latencies_.shared; },
             [&](const auto&) { return clock_; },
         },
         expr->node);
@@ -519,8 +518,10 @@ private:
       if (ramp) range.hi += ramp->stride * (lanes - 1);
       const bool is_copied = !has_ramp && buffer.strides[d] == 1;
       if (is_copied) range.hi += lanes - 1;
-      range.lo = std::clamp<std::int64_t>(range.lo, 0, std::max<std::int64_t>(buffer.extents[d] - 1, 0));
-      range.hi = std::clamp<std::int64_t>(range.hi, range.lo, std::max<std::int64_t>(buffer.extents[d] - 1, 0));
+      range.lo =
+          std::clamp<std::int64_t>(range.lo, 0, std::max<std::int64_t>(buffer.extents[d] - 1, 0));
+      range.hi = std::clamp<std::int64_t>(range.hi, range.lo,
+                                          std::max<std::int64_t>(buffer.extents[d] - 1, 0));
       if (!is_new) range = {std::min(range.lo, box.dims[d].lo), std::max(range.hi, box.dims[d].hi)};
       box.dims[d] = range;
     }
@@ -555,11 +556,11 @@ private:
   std::map<const Buffer*, Box> boxes_;
   std::map<const Buffer*, double> hits_;  ///< share of the accesses that L1 can serve
   std::map<const For*, LoopFacts> loops_;
-  double clock_ = 0;   ///< cycles of this warp
-  double used_ = 0;    ///< cycle at which all is there that was used since the last wait
+  double clock_ = 0;  ///< cycles of this warp
+  double used_ = 0;   ///< cycle at which all is there that was used since the last wait
   double copies_end_ = 0, products_end_ = 0;  ///< of those that are on their way
-  double issued_ = 0;  ///< of them, those with an instruction
-  double times_ = 1;   ///< executions of what is visited
+  double issued_ = 0;                         ///< of them, those with an instruction
+  double times_ = 1;                          ///< executions of what is visited
   double share_ = 1;   ///< of the threads that take part, over the loops around
   double weight_ = 1;  ///< warps that this one stands for
   bool is_first_ = true;

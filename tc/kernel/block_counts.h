@@ -21,20 +21,20 @@ struct Latencies {
 
 /// Of one block. Instructions are those of warps (32 threads).
 struct BlockCounts {
-  double blocks = 1;               ///< of the grid
+  double blocks = 1;  ///< of the grid
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;
-  double register_words = 0;       ///< of 4 bytes that a thread keeps in named storage
-  double instructions = 0;         ///< issued by all warps
-  double shared_passes = 0;        ///< through the banks of shared memory, conflicts included
-  double line_requests = 0;        ///< lines of 128 bytes that global accesses ask for
-  double sector_bytes = 0;         ///< of the sectors of 32 bytes that they touch, each time anew
-  double box_bytes = 0;            ///< of the boxes that they touch, once
-  double atomics = 0;              ///< updates of global memory
-  double tensor_cycles = 0;        ///< of the tensor cores
-  double warp_cycles = 0;          ///< from the first to the last instruction of the slowest warp
-                                   ///< if it had the multiprocessor for itself
-  double total_bytes = 0;          ///< global memory that the whole grid touches, once
+  double register_words = 0;  ///< of 4 bytes that a thread keeps in named storage
+  double instructions = 0;    ///< issued by all warps
+  double shared_passes = 0;   ///< through the banks of shared memory, conflicts included
+  double line_requests = 0;   ///< lines of 128 bytes that global accesses ask for
+  double sector_bytes = 0;    ///< of the sectors of 32 bytes that they touch, each time anew
+  double box_bytes = 0;       ///< of the boxes that they touch, once
+  double atomics = 0;         ///< updates of global memory
+  double tensor_cycles = 0;   ///< of the tensor cores
+  double warp_cycles = 0;     ///< from the first to the last instruction of the slowest warp
+                              ///< if it had the multiprocessor for itself
+  double total_bytes = 0;     ///< global memory that the whole grid touches, once
 };
 
 /// Counts for the block in the middle of the grid, from a few of its warps; loops at their middle

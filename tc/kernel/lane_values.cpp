@@ -56,42 +56,42 @@ LaneValues all_lanes(std::int64_t value) {
 }
 
 LaneValues LaneEnvironment::evaluate(const ExprPtr& expr) const {
-  return std::visit(
-      Overloaded{
-          [](const IntImm& n) { return all_lanes(n.value); },
-          [&](const VarRef& n) {
-            const auto found = values_.find(n.var.id);
-            return found == values_.end() ? LaneValues{} : found->second;
-          },
-          [&](const Unary& n) {
-            LaneValues values = evaluate(n.operand);
-            for (std::int64_t& value : values)
-              value = n.op == UnaryOp::Not ? value == 0 : combine(BinaryOp::Sub, 0, value);
-            return values;
-          },
-          [&](const Binary& n) {
-            LaneValues left = evaluate(n.left);
-            const LaneValues right = evaluate(n.right);
-            for (std::size_t lane = 0; lane < kWarp; ++lane)
-              left[lane] = combine(n.op, left[lane], right[lane]);
-            return left;
-          },
-          [&](const Select& n) {
-            const LaneValues condition = evaluate(n.condition);
-            LaneValues values = evaluate(n.if_true);
-            const LaneValues other = evaluate(n.if_false);
-            for (std::size_t lane = 0; lane < kWarp; ++lane)
-              if (condition[lane] == 0) values[lane] = other[lane];
-            return values;
-          },
-          [&](const Cast& n) { return evaluate(n.operand); },
-          [](const Load&) { return scattered(); },
-          [&](const Ramp& n) { return evaluate(n.base); },
-          [&](const Broadcast& n) { return evaluate(n.value); },
-          [&](const Lane& n) { return evaluate(n.vector); },
-          [](const auto&) { return LaneValues{}; },
-      },
-      expr->node);
+  return std::visit(Overloaded{
+                        [](const IntImm& n) { return all_lanes(n.value); },
+                        [&](const VarRef& n) {
+                          const auto found = values_.find(n.var.id);
+                          return found == values_.end() ? LaneValues{} : found->second;
+                        },
+                        [&](const Unary& n) {
+                          LaneValues values = evaluate(n.operand);
+                          for (std::int64_t& value : values)
+                            value = n.op == UnaryOp::Not ? value == 0
+                                                         : combine(BinaryOp::Sub, 0, value);
+                          return values;
+                        },
+                        [&](const Binary& n) {
+                          LaneValues left = evaluate(n.left);
+                          const LaneValues right = evaluate(n.right);
+                          for (std::size_t lane = 0; lane < kWarp; ++lane)
+                            left[lane] = combine(n.op, left[lane], right[lane]);
+                          return left;
+                        },
+                        [&](const Select& n) {
+                          const LaneValues condition = evaluate(n.condition);
+                          LaneValues values = evaluate(n.if_true);
+                          const LaneValues other = evaluate(n.if_false);
+                          for (std::size_t lane = 0; lane < kWarp; ++lane)
+                            if (condition[lane] == 0) values[lane] = other[lane];
+                          return values;
+                        },
+                        [&](const Cast& n) { return evaluate(n.operand); },
+                        [](const Load&) { return scattered(); },
+                        [&](const Ramp& n) { return evaluate(n.base); },
+                        [&](const Broadcast& n) { return evaluate(n.value); },
+                        [&](const Lane& n) { return evaluate(n.vector); },
+                        [](const auto&) { return LaneValues{}; },
+                    },
+                    expr->node);
 }
 
 }  // namespace tc::kernel

@@ -55,15 +55,14 @@ double covered(const std::vector<std::int64_t>& addresses, std::int64_t bytes, s
 }  // namespace
 
 WarpAccess warp_access(const Buffer& buffer, const std::vector<ExprPtr>& indices, int lanes,
-                       const LaneEnvironment& environment,
-                       const std::array<bool, kWarp>& active) {
+                       const LaneEnvironment& environment, const std::array<bool, kWarp>& active) {
   // Positions that stand for loaded ones may lie anywhere: they wrap.
   std::array<std::uint64_t, kWarp> offsets{};
   for (std::size_t d = 0; d < indices.size(); ++d) {
     const LaneValues index = environment.evaluate(indices[d]);
     for (std::size_t lane = 0; lane < kWarp; ++lane)
-      offsets[lane] += static_cast<std::uint64_t>(index[lane]) *
-                       static_cast<std::uint64_t>(buffer.strides[d]);
+      offsets[lane] +=
+          static_cast<std::uint64_t>(index[lane]) * static_cast<std::uint64_t>(buffer.strides[d]);
   }
   const std::int64_t width = bits(buffer.type);
   const std::int64_t step = lanes > 1 ? vector_step(buffer, indices) : 0;
@@ -78,11 +77,10 @@ WarpAccess warp_access(const Buffer& buffer, const std::vector<ExprPtr>& indices
     std::vector<std::int64_t> addresses;
     for (std::size_t lane = 0; lane < kWarp; ++lane)
       if (active[lane])
-        addresses.push_back(
-            floor_div(static_cast<std::int64_t>(
-                          (offsets[lane] + static_cast<std::uint64_t>(i * run * step)) *
-                          static_cast<std::uint64_t>(width)),
-                      8));
+        addresses.push_back(floor_div(
+            static_cast<std::int64_t>((offsets[lane] + static_cast<std::uint64_t>(i * run * step)) *
+                                      static_cast<std::uint64_t>(width)),
+            8));
     result.instructions += 1;
     if (addresses.empty()) continue;
     if (buffer.space == Space::Shared) {

@@ -14,10 +14,9 @@ struct WarpAccess {
   double sector_bytes = 0;  ///< of sectors of 32 bytes
 };
 
-/// `lanes`: elements of each thread, along the vector subscripts; side by side where there is none. Threads that are not active
-/// touch nothing.
+/// `lanes`: elements of each thread, along the vector subscripts; side by side where there is none.
+/// Threads that are not active touch nothing.
 WarpAccess warp_access(const Buffer& buffer, const std::vector<ExprPtr>& indices, int lanes,
-                       const LaneEnvironment& environment,
-                       const std::array<bool, kWarp>& active);
+                       const LaneEnvironment& environment, const std::array<bool, kWarp>& active);
 
 }  // namespace tc::kernel

@@ -37,8 +37,8 @@ std::vector<Appraisal> GpuAppraiser::appraise(const std::vector<MappingOptions>&
       open.push_back(texts.size() - 1);
   }
   std::reverse(open.begin(), open.end());
-  const auto limit = std::chrono::duration_cast<Lane::Clock::duration>(
-      std::chrono::duration<double>(seconds_));
+  const auto limit =
+      std::chrono::duration_cast<Lane::Clock::duration>(std::chrono::duration<double>(seconds_));
   for (std::size_t missing = open.size(); missing > 0;) {
     std::vector<Lane*> busy;
     for (Lane& lane : lanes_) {

@@ -17,10 +17,10 @@ namespace {
 
 // A multiprocessor of current GPUs (compute capability 8 to 10; figures of an H200).
 constexpr double kCyclesPerUs = 1750;
-constexpr double kIssued = 4;             ///< warp instructions a cycle
-constexpr double kCacheBytes = 46;        ///< a cycle from the L2 cache
-constexpr double kMemoryBytes = 2400;     ///< a cycle from memory, all multiprocessors
-constexpr double kL1Bytes = 256 << 10;    ///< with shared memory
+constexpr double kIssued = 4;           ///< warp instructions a cycle
+constexpr double kCacheBytes = 46;      ///< a cycle from the L2 cache
+constexpr double kMemoryBytes = 2400;   ///< a cycle from memory, all multiprocessors
+constexpr double kL1Bytes = 256 << 10;  ///< with shared memory
 constexpr double kLeastL1Bytes = 8 << 10;
 constexpr double kWarpThreads = 32;
 constexpr double kThreads = 2048;
@@ -32,8 +32,8 @@ constexpr double kReservedShared = 1024;  ///< bytes of a block
 constexpr double kDispatch = 2.2;         ///< cycles between two blocks of the whole machine
 constexpr double kAtomics = 2000;         ///< updates a microsecond and multiprocessor
 constexpr double kLaunchUs = 1.0;
-constexpr double kExposed = 0.25;         ///< share of the shorter parts that nothing hides
-constexpr double kSpillCost = 3;          ///< more time where all registers are in memory
+constexpr double kExposed = 0.25;  ///< share of the shorter parts that nothing hides
+constexpr double kSpillCost = 3;   ///< more time where all registers are in memory
 
 /// Parts of the time of launches, in cycles unless said otherwise, and what they come from.
 struct Parts {
@@ -149,8 +149,7 @@ private:
     for (const kernel::ExprPtr& expr : launch.ints)
       ints.push_back(value(expr));
     return parts_of(
-        kernel::count_block(plan_.kernels[static_cast<std::size_t>(launch.kernel)], ints),
-        target_);
+        kernel::count_block(plan_.kernels[static_cast<std::size_t>(launch.kernel)], ints), target_);
   }
 
   const kernel::Plan& plan_;

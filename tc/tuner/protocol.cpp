@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<const char*, 4> kFaults = {"none", "crash", "hang", "wrong"};
-constexpr std::array<const char*, 5> kJobs = {"reference", "appraise", "compile", "measure", "time"};
+constexpr std::array<const char*, 5> kJobs = {"reference", "appraise", "compile", "measure",
+                                              "time"};
 
 template <class E, std::size_t N>
 std::optional<E> from_name(const std::array<const char*, N>& names, std::string_view name) {

@@ -61,7 +61,7 @@ struct Reply {
   /// Of a compile job Executor::code_hash(), of one that appraises Appraisal::plan.
   std::uint64_t code = 0;
   std::vector<double> features;  ///< of one that appraises, whose estimate is `median_us`
-  bool is_last = false;    ///< the process ends and takes no further job
+  bool is_last = false;          ///< the process ends and takes no further job
 };
 
 std::string to_line(const WorkerSetup& setup);

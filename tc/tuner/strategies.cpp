@@ -348,9 +348,7 @@ protected:
     return result;
   }
 
-  bool ranks_neighbours() const override {
-    return is_ready() || ModelGuided::ranks_neighbours();
-  }
+  bool ranks_neighbours() const override { return is_ready() || ModelGuided::ranks_neighbours(); }
 
 private:
   /// Measured candidates that are worth learning from.

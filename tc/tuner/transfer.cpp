@@ -53,8 +53,8 @@ Transfer::Place& Transfer::place(const std::vector<std::int64_t>& sizes) {
   if (sizes == sizes_of(front_)) {
     place.front = front_;
   } else {
-    Result<compiler::FrontEnd, Failure> front = compiler::front_end(
-        source_, def_, metadata_at(sizes), compiler::fresh_alignment(target_));
+    Result<compiler::FrontEnd, Failure> front =
+        compiler::front_end(source_, def_, metadata_at(sizes), compiler::fresh_alignment(target_));
     if (!front) return place;
     place.front = std::move(front).value();
   }

@@ -30,8 +30,8 @@ public:
 private:
   struct Place {
     std::optional<compiler::FrontEnd> front;
-    std::optional<Facts> facts;           ///< of a CPU
-    std::optional<double> standard;       ///< estimate of the default options
+    std::optional<Facts> facts;      ///< of a CPU
+    std::optional<double> standard;  ///< estimate of the default options
   };
 
   Place& place(const std::vector<std::int64_t>& sizes);

@@ -58,9 +58,7 @@ struct Candidate {
 
   /// What to go by: the expected time, and less so the distance.
   double score() const { return relative.value_or(1) * (1 + kDoubt * choice.distance); }
-  bool is_default_better() const {
-    return relative ? *relative >= 1 : choice.is_default_better();
-  }
+  bool is_default_better() const { return relative ? *relative >= 1 : choice.is_default_better(); }
   std::string note() const {
     std::string text = tuner::describe(choice);
     if (choice.is_default_better())

@@ -60,17 +60,17 @@ TEST(BlockCounts, WideAccessesAreOneInstruction) {
 
 TEST(BlockCounts, BanksOfSharedMemory) {
   const auto passes = [](const std::string& buffer, const std::string& access) {
-    return counts_of("  thread t 32\n", "  alloc s " + buffer + " shared writable\n  " + access +
-                                            " = 1.0f\n")
+    return counts_of("  thread t 32\n",
+                     "  alloc s " + buffer + " shared writable\n  " + access + " = 1.0f\n")
         .shared_passes;
   };
   EXPECT_EQ(passes("float32[32, 33] align 16", "s[0, t]"), 1);
   EXPECT_EQ(passes("float32[32, 32] align 16", "s[t, 0]"), 32);
   EXPECT_EQ(passes("float32[32, 33] align 16", "s[t, 0]"), 1);
   EXPECT_EQ(passes("float32[32, 36] align 16", "s[t, 0]"), 4);
-  const auto shared = counts_of(
-      "  thread t 32\n", "  alloc s float32[64] align 16 shared writable\n  s[t] = 1.0f\n"
-                         "  barrier block\n  y[t] = s[0]\n");
+  const auto shared =
+      counts_of("  thread t 32\n", "  alloc s float32[64] align 16 shared writable\n  s[t] = 1.0f\n"
+                                   "  barrier block\n  y[t] = s[0]\n");
   EXPECT_EQ(shared.shared_bytes, 256);
   EXPECT_EQ(shared.shared_passes, 2) << "one word for all is one pass";
 }
@@ -127,6 +127,51 @@ TEST(BlockCounts, PositionsThatDataTellAreFarApart) {
                 "  y[t] = x[int64(table[t]), b]?(int64(table[t]) < 5, 0.0f)\n");
   EXPECT_GT(gather.sector_bytes, 32 * 32);
   EXPECT_GE(gather.warp_cycles, 2 * kLatencies.global) << "one load after the other";
+}
+
+/// 64 x 32 sums over 16 and over 512 products on tensor cores, from panels that are copied past
+/// the registers.
+BlockCounts product_counts(int rounds) {
+  const std::string text =
+      "kernel k {\n"
+      "  buffer A bfloat16[64, 8192] align 256\n"
+      "  buffer B bfloat16[8192, 32] align 256\n"
+      "  buffer C float32[64, 32] align 256 writable\n"
+      "  grid b 132\n  thread t 128\n"
+      "  alloc sums float32[1, 4, 2, 2] align 16 registers writable\n"
+      "  alloc rows bfloat16[2, 65, 8] align 128 shared writable\n"
+      "  alloc columns bfloat16[4, 17, 8] align 128 shared writable\n"
+      "  sums[0, 0, 0, 0] = 0.0f\n"
+      "  for k in 0:" +
+      std::to_string(rounds) +
+      " {\n"
+      "    barrier block\n"
+      "    copy 8 rows[t % 2, t / 2, 0] = A[t / 2, k * 16 + t % 2 * 8]?(t < 128)\n"
+      "    copy 8 columns[t % 4, t / 4, 0] = B[k * 16 + t / 4, t % 4 * 8]?(t < 64)\n"
+      "    await copies 0\n"
+      "    barrier block\n"
+      "    mma sums[0, 0, 0, 0] blocks 1 apart 512 width 32 depth 16 rows rows[0, 0, 0] k_inner "
+      "520 "
+      "64 columns columns[0, 0, 0] kept_inner 64 136\n"
+      "    await products 0\n"
+      "  }\n"
+      "  C[t / 2, t % 2] = sums[0, 0, 0, 0]\n}\n";
+  const auto kernel = parse(text);
+  if (!kernel) {
+    ADD_FAILURE() << kernel.error().line << ": " << kernel.error().message << "\n" << text;
+    return {};
+  }
+  return count_block(*kernel, {}, kLatencies);
+}
+
+TEST(BlockCounts, TensorCoresAndCopiesPastTheRegisters) {
+  const BlockCounts once = product_counts(1), often = product_counts(32);
+  EXPECT_EQ(once.tensor_cycles, 16) << "a row of 32 columns, two a cycle";
+  EXPECT_EQ(often.tensor_cycles, 32 * 16);
+  // 64 rows of 32 bytes, 16 rows of 64 bytes, and one float of two columns of 64 rows.
+  EXPECT_EQ(once.sector_bytes, 64 * 32 + 16 * 64 + 64 * 32);
+  EXPECT_EQ(once.box_bytes, 64 * 32 + 16 * 64 + 64 * 8);
+  EXPECT_GT(often.warp_cycles, 32 * kLatencies.global) << "nothing is fetched ahead";
 }
 
 }  // namespace

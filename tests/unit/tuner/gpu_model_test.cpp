@@ -19,7 +19,8 @@ const Target& h200() {
   return target;
 }
 
-compiler::FrontEnd front_of(const std::string& text, std::vector<std::vector<std::int64_t>> shapes) {
+compiler::FrontEnd front_of(const std::string& text,
+                            std::vector<std::vector<std::int64_t>> shapes) {
   Metadata metadata;
   for (std::vector<std::int64_t>& shape : shapes)
     metadata.inputs.push_back({DType::Float32, std::move(shape), {}, 256});

@@ -87,8 +87,8 @@ protected:
   static std::vector<double> all_numbers(const MappingOptions& options) {
     std::vector<double> row = {static_cast<double>(options.tile.size())};
     for (std::size_t m = 0; m < 2; ++m)
-      row.push_back(
-          m < options.tile.size() ? std::log2(1.0 + static_cast<double>(options.tile[m])) : 0);
+      row.push_back(m < options.tile.size() ? std::log2(1.0 + static_cast<double>(options.tile[m]))
+                                            : 0);
     for (const std::int64_t value : {options.tasks, options.register_rows, options.split_reduction,
                                      std::int64_t{options.stage}})
       row.push_back(static_cast<double>(value));
@@ -155,8 +155,7 @@ TEST_F(StrategyTest, ARegressorThatFailsLeavesTheModel) {
       return {};
     }
   };
-  const auto strategy =
-      learned_search(space_, seeds(), 1, rough(), std::make_shared<Broken>());
+  const auto strategy = learned_search(space_, seeds(), 1, rough(), std::make_shared<Broken>());
   EXPECT_EQ(run(*strategy, 60).size(), 60u);
 }
 
@@ -183,10 +182,9 @@ TEST_F(StrategyTest, OnePlanIsTriedOnceAndTheImpossibleNever) {
                       std::vector<Appraisal> appraisals;
                       for (const MappingOptions& options : candidates) {
                         const bool is_possible = options.register_rows != 3;
-                        appraisals.push_back({is_possible ? 1.0 : kNever,
-                                              is_possible ? plan_of(options) : 0,
-                                              is_possible ? all_numbers(options)
-                                                          : std::vector<double>()});
+                        appraisals.push_back(
+                            {is_possible ? 1.0 : kNever, is_possible ? plan_of(options) : 0,
+                             is_possible ? all_numbers(options) : std::vector<double>()});
                       }
                       return appraisals;
                     },
