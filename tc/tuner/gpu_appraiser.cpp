@@ -14,6 +14,8 @@ namespace {
 constexpr std::chrono::milliseconds kTick{5};
 
 Appraisal appraisal_of(const Reply& reply) {
+  // No process can be started: compiling the candidate will say so.
+  if (reply.reason == kNoWorker) return {0, 0, {}};
   if (reply.outcome != Outcome::Measured) return {};
   return {reply.median_us, reply.code, reply.features};
 }

@@ -18,6 +18,7 @@ class GpuAppraiser {
 public:
   /// With `processes` workers, started when there is something to map. One that takes longer than
   /// `seconds` for a candidate is ended, and the candidate counts as one that cannot be mapped.
+  /// Where no worker can be started all candidates are alike.
   GpuAppraiser(const Facts& facts, const WorkerProgram& program, const WorkerSetup& setup,
                int processes, double seconds);
 

@@ -133,6 +133,8 @@ void Lane::start(const Job& job, Clock::time_point deadline) {
   std::error_code unknown;
   if (process_ && !process_->child.running(unknown)) end_process();
   if (!process_) {
+    // A program that is not there would leave the process that was to become it, as a zombie.
+    if (::access(program_.file.c_str(), X_OK) != 0) return;
     auto process = std::make_unique<Process>();
     // No other worker may hold an end: the death of this one must show as the end of its output.
     for (const int end : {process->to.native_source(), process->to.native_sink(),

@@ -196,16 +196,17 @@ Result<Job, std::string> job_from_line(std::string_view line) {
 }
 
 std::string to_line(const Reply& reply) {
-  return line_of({{"id", reply.id},
-                  {"outcome", to_string(reply.outcome)},
-                  {"reason", reply.reason},
-                  {"detail", reply.detail},
-                  {"median_us", reply.median_us},
-                  {"samples", reply.samples},
-                  {"verification", reply.verification},
-                  {"code", reply.code},
-                  {"features", reply.features},
-                  {"last", reply.is_last}});
+  Json json = {{"id", reply.id},
+               {"outcome", to_string(reply.outcome)},
+               {"reason", reply.reason},
+               {"detail", reply.detail},
+               {"median_us", reply.median_us},
+               {"samples", reply.samples},
+               {"verification", reply.verification},
+               {"code", reply.code},
+               {"last", reply.is_last}};
+  if (!reply.features.empty()) json["features"] = reply.features;
+  return line_of(json);
 }
 
 Result<Reply, std::string> reply_from_line(std::string_view line) {

@@ -147,6 +147,12 @@ TEST_F(GpuAppraiserTest, AnswersInOrderAndACrashCostsOneCandidate) {
   EXPECT_EQ(appraiser.appraise({candidates[4], candidates[3]})[0].us, 4);
 }
 
+TEST_F(GpuAppraiserTest, WithoutWorkersAllIsAlike) {
+  GpuAppraiser appraiser(facts_, {"/nonexistent", {}, {}}, {}, 2, 60);
+  for (const Appraisal& appraisal : appraiser.appraise(std::vector<MappingOptions>(3)))
+    EXPECT_EQ(appraisal.us, 0);
+}
+
 TEST_F(GpuAppraiserTest, OneThatTakesTooLongCannotBeMapped) {
   GpuAppraiser appraiser(facts_, {"/bin/sh", {"-c", "read setup; read job; sleep 600"}, {}}, {}, 2,
                          0.2);
