@@ -14,6 +14,7 @@ constexpr std::int64_t kBlockThreads = 256;
 constexpr std::int64_t kBlockPoints = 2048;
 constexpr std::int64_t kBlockReduced = 4096;  ///< where the heaviest statement is a reduction
 constexpr std::int64_t kProductTile = 128 * 128;
+constexpr std::int64_t kWindowTile = 8192;  ///< of a product with short sides over windows
 constexpr std::int64_t kReuse = 8;
 constexpr std::int64_t kBlocksPerCore = 2;
 
@@ -42,10 +43,15 @@ public:
       const std::vector<std::size_t> column_members(product->columns.rbegin(),
                                                     product->columns.rend());
       const std::int64_t most = most_sums(*product);
+      const std::int64_t points = product->windows.points;
+      const bool slides = points > 1 && fragments_.positions.empty();
       bool grew = true;
       while (grew) {
         const Sizes before = sizes;
-        const bool rows_first = rows(*product, sizes) < columns(*product, sizes);
+        // A side without a window brings a point of its own for each point of the other's.
+        const bool rows_first =
+            rows(*product, sizes) * (slides && product->windows.columns ? points : 1) <
+            columns(*product, sizes) * (slides && product->windows.rows ? points : 1);
         grew =
             grow_one(rows_first ? row_members : column_members, blocks / kBlocksPerCore, sizes) ||
             grow_one(rows_first ? column_members : row_members, blocks / kBlocksPerCore, sizes);
@@ -54,6 +60,9 @@ public:
           break;
         }
       }
+      // Even tiles: neither threads nor windows are to wait for a short last one.
+      for (std::size_t m = 0; slides && m < sizes.size(); ++m)
+        sizes[m] = ceil_div(extent_[m], ceil_div(extent_[m], sizes[m]));
       return sizes;
     }
     const std::int64_t most = options_.register_rows == 1 ? kBlockThreads
@@ -106,7 +115,10 @@ private:
     return tile::fragment_sums(rows(product, sizes) / row, row, columns(product, sizes));
   }
   std::int64_t most_sums(const Product& product) const {
-    if (fragments_.positions.empty()) return is_staged(product) ? kProductTile : kBlockPoints;
+    if (fragments_.positions.empty())
+      return is_staged(product)           ? kProductTile
+             : product.windows.points > 1 ? kWindowTile
+                                          : kBlockPoints;
     return fragments_.most_sums / static_cast<std::int64_t>(fragments_.positions.size());
   }
 

@@ -205,7 +205,39 @@ std::optional<TileMeasures::Product> TileMeasures::find_product(bool chains) con
     for (const int index : found->rows)
       if (used[static_cast<std::size_t>(index)]) product.innermost_row = beside_members(index);
   }
+  product.windows = find_windows(*heaviest, *found);
   return product;
+}
+
+TileMeasures::Windows TileMeasures::find_windows(std::size_t position,
+                                                 const poly::Product& product) const {
+  Windows windows;
+  const auto& indices = statement(position).indices;
+  std::vector<bool> counted(indices.size(), false);
+  const auto varies = [&](int index) {
+    return values_of(position, static_cast<std::size_t>(index)) > 1;
+  };
+  for (const auto& access : context_.accesses) {
+    if (access.position != static_cast<int>(position) || access.write) continue;
+    for (const auto& subscript : *access.subscripts) {
+      const auto used = indices_of(statement(position), subscript);
+      const auto meets = [&](const std::vector<int>& side) {
+        return std::any_of(side.begin(), side.end(), [&](int index) {
+          return used[static_cast<std::size_t>(index)] && varies(index);
+        });
+      };
+      const bool rows = meets(product.rows), columns = meets(product.columns);
+      for (std::size_t i = 0; i < used.size() && (rows || columns); ++i) {
+        if (!used[i] || indices[i].on_left || !varies(static_cast<int>(i))) continue;
+        windows.rows = windows.rows || rows;
+        windows.columns = windows.columns || columns;
+        if (!counted[i])
+          windows.points = std::min(windows.points * values_of(position, i), kManyElements);
+        counted[i] = true;
+      }
+    }
+  }
+  return windows;
 }
 
 bool TileMeasures::fits_locally(const Sizes& sizes) const {

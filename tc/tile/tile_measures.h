@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tc/poly/product.h"
 #include "tc/support/options.h"
 #include "tc/support/target.h"
 #include "tc/tile/footprint.h"
@@ -32,12 +33,19 @@ public:
   Sizes given() const;
 
 protected:
+  /// Subscripts of reads in which an index of one side and a reduction meet: neighbours of that
+  /// side share what they read.
+  struct Windows {
+    bool rows = false, columns = false;
+    std::int64_t points = 1;  ///< of the reductions
+  };
   struct Product {
     std::vector<std::size_t> rows, columns;  ///< band members, outermost first
     /// Rows and columns that every tile has: along indices that are no members.
     std::int64_t inner_rows = 1, inner_columns = 1;
     /// Of them, those along the innermost row of the target, if that is no member.
     std::int64_t innermost_row = 1;
+    Windows windows{};
   };
 
   static constexpr std::int64_t kManyElements = 1 << 30;  ///< more than a tile has; two may be
@@ -80,6 +88,7 @@ protected:
 
 private:
   void fix_packed_members();
+  Windows find_windows(std::size_t position, const poly::Product& product) const;
 
   GroupFrame smallest_frame_;
   std::vector<Growth> bounded_;  ///< private tensors that count against the limit

@@ -36,12 +36,13 @@ inline constexpr std::int64_t kFewestStaged = 16;
 ///  5. Rounding. Tiles are evened out, then rounded to whole register tiles and cache lines.
 /// On a GPU, where a task is a block of threads, members grow from 1 instead: to 32 along
 /// contiguous memory; then, in a product, rows and columns alternately, the fewer ones first (those
-/// along indices that are no members count too), to 16384 elements together (32768 of all products
-/// together, where tensor cores compute them) while each core has a block, or to 2048 where a side
-/// is below kFewestStaged; else the innermost ones to 2048 points of the heaviest statement (4096
-/// of a reduction) while each core has two, and members that share what a long reduction reads to
-/// 8; always within local_bytes. A member along the innermost dimension of a written 4-bit tensor
-/// is never split: two tasks would share a byte.
+/// along indices that are no members count too, and a side without a window for each point of the
+/// other's), to 16384 elements together (32768 of all products together, where tensor cores compute
+/// them) while each core has a block, or where a side is below kFewestStaged to 8192 if the product
+/// is read through windows, else to 2048; else the innermost ones to 2048 points of the heaviest
+/// statement (4096 of a reduction) while each core has two, and members that share what a long
+/// reduction reads to 8; always within local_bytes. A member along the innermost dimension of a
+/// written 4-bit tensor is never split: two tasks would share a byte.
 ///
 /// `contiguous`: for each tensor of the scop, the dimension of stride 1, -1 if none.
 /// Cost: two frames and one set of footprints.

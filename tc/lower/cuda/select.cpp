@@ -17,6 +17,7 @@
 #include "tc/lower/cuda/shared_bytes.h"
 #include "tc/lower/cuda/spread.h"
 #include "tc/lower/cuda/staging.h"
+#include "tc/lower/cuda/window_contract.h"
 #include "tc/lower/op/op_info.h"
 #include "tc/lower/op/program_names.h"
 #include "tc/support/check.h"
@@ -33,6 +34,7 @@ constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kModelThreads = 256;
 /// The same of a block that has a core for itself: nothing else hides how long its reads take.
 constexpr std::int64_t kLoneThreads = 512;
+constexpr std::int64_t kWindowThreads = 512;   ///< of a sum over windows, at most
 constexpr std::int64_t kProductThreads = 128;  ///< of a product, at least
 /// Elements of a product without panels that a thread should have: neighbours share what they read.
 constexpr std::int64_t kElementsPerThread = 16;
@@ -81,6 +83,9 @@ std::int64_t block_size(const tile::Kernel& kernel, const MappingOptions& option
       const std::int64_t groups = ceil_div(product->count, kAccumulators * kernel::kMmaThreads);
       return std::min(groups * kernel::kMmaThreads, kModelThreads);
     }
+    const TileLimits limits{kWindowThreads, tasks_of(kernel), target.cores, false};
+    if (const auto used = window_threads(*heaviest.op, heaviest.ranges, limits, options))
+      return std::max(whole_warps(*used), kWarp);
     if (const auto elements = staged_elements(*heaviest.op, heaviest.ranges, options))
       return std::clamp(whole_warps(ceil_div(*elements, kAccumulators)), kProductThreads,
                         kModelThreads);
@@ -204,7 +209,8 @@ public:
   Selection(const tile::Kernel& kernel, std::int64_t room, Holding holding,
             const MappingOptions& options, const Target& target, Names& names)
       : kernel_(kernel), options_(options), thread_(*kernel.thread), holding_(holding),
-        names_(names), begins_products_(kernel::has_warp_groups(target)), room_(room),
+        names_(names), begins_products_(kernel::has_warp_groups(target)),
+        limits_{thread_.extent, tasks_of(kernel), target.cores, true}, room_(room),
         contractions_left_(contractions(kernel.body)) {}
 
   std::vector<tile::Node> list(const std::vector<tile::Node>& nodes, const Ranges& ranges) {
@@ -226,6 +232,10 @@ public:
         continue;
       }
       if (on_fragments(nodes, i, ranges, out) || reads_held(*op, ranges, out)) continue;
+      if (const auto finished = over_windows(nodes, i, ranges, out)) {
+        i += *finished;
+        continue;
+      }
       auto staged = stage_contraction(*op, ranges, thread_.extent, room(), options_, names_);
       if (!staged && options_.stage) staged = stage_transposed(*op, ranges, room(), names_);
       if (staged) {
@@ -265,6 +275,24 @@ private:
     else if (!product->is_stored)
       out.emplace_back(product->store);
     return true;
+  }
+
+  /// A sum over windows, with what follows it in the list and works on its elements alone; how many
+  /// operations that are.
+  std::optional<std::size_t> over_windows(const std::vector<tile::Node>& nodes, std::size_t at,
+                                          const Ranges& ranges, std::vector<tile::Node>& out) {
+    std::vector<const tile::Op*> following;
+    for (std::size_t i = at + 1; i < nodes.size(); ++i) {
+      const auto* next = std::get_if<tile::Op>(&nodes[i]);
+      if (!next || next->layout || !held_reads(*next, held_).empty()) break;
+      following.push_back(next);
+    }
+    auto windows = stage_windows(std::get<tile::Op>(nodes[at]), following, ranges, limits_, room(),
+                                 options_, names_);
+    if (!windows) return std::nullopt;
+    room_ -= shared_bytes(windows->nodes);
+    out.insert(out.end(), windows->nodes.begin(), windows->nodes.end());
+    return windows->finished;
   }
 
   std::optional<FragmentProduct> multiply(const tile::Op& op, const Ranges& ranges, int shares) {
@@ -327,6 +355,7 @@ private:
   const Holding holding_;
   Names& names_;
   const bool begins_products_;
+  const TileLimits limits_;
   /// Bytes of shared memory that nothing has been declared in; less than nothing until targets that
   /// are held have left their places.
   std::int64_t room_;
