@@ -237,7 +237,7 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
                                      crew,          *records,       identity,
                                      seeds.front(), genomes.size(), settings.search == kComparison};
   tuner::Session session(assignment);
-  appraiser.set_meanwhile([&session] { session.pump(); });
+  appraiser.set_meanwhile([&session] { return session.pump(); });
   if (auto failure = session.make_reference()) return *failure;
   session.search();
   session.compare_finalists();

@@ -12,10 +12,14 @@ namespace {
 
 /// Between two calls of what goes on meanwhile.
 constexpr std::chrono::milliseconds kTick{5};
+/// More seconds than any run has, and few enough to be added to a time.
+constexpr double kForever = 1e9;
+/// Like all others that nothing is known of.
+constexpr double kUnknown = 0;
 
 Appraisal appraisal_of(const Reply& reply) {
   // No process can be started: compiling the candidate will say so.
-  if (reply.reason == kNoWorker) return {0, 0, {}};
+  if (reply.reason == kNoWorker) return {kUnknown, 0, {}};
   if (reply.outcome != Outcome::Measured) return {};
   return {reply.median_us, reply.code, reply.features};
 }
@@ -39,8 +43,8 @@ std::vector<Appraisal> GpuAppraiser::appraise(const std::vector<MappingOptions>&
       open.push_back(texts.size() - 1);
   }
   std::reverse(open.begin(), open.end());
-  const auto limit =
-      std::chrono::duration_cast<Lane::Clock::duration>(std::chrono::duration<double>(seconds_));
+  const auto limit = std::chrono::duration_cast<Lane::Clock::duration>(
+      std::chrono::duration<double>(std::min(seconds_, kForever)));
   for (std::size_t missing = open.size(); missing > 0;) {
     std::vector<Lane*> busy;
     for (Lane& lane : lanes_) {
@@ -65,11 +69,16 @@ std::vector<Appraisal> GpuAppraiser::appraise(const std::vector<MappingOptions>&
       known_[texts[position]] = std::move(appraisal);
       --missing;
     }
-    meanwhile_();
+    if (meanwhile_()) continue;
+    for (Lane& lane : lanes_)
+      lane.stop();
+    break;
   }
   std::vector<Appraisal> result;
-  for (const std::string& text : texts)
-    result.push_back(known_.at(text));
+  for (const std::string& text : texts) {
+    const auto found = known_.find(text);
+    result.push_back(found != known_.end() ? found->second : Appraisal{kUnknown, 0, {}});
+  }
   return result;
 }
 

@@ -24,14 +24,15 @@ public:
 
   std::vector<Appraisal> appraise(const std::vector<MappingOptions>& candidates);
 
-  /// Called again and again while workers are waited for.
-  void set_meanwhile(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
+  /// Called again and again while workers are waited for; false: the search is over, and what is
+  /// not known yet does not matter.
+  void set_meanwhile(std::function<bool()> meanwhile) { meanwhile_ = std::move(meanwhile); }
 
 private:
   const Facts& facts_;
   std::vector<Lane> lanes_;
   double seconds_;
-  std::function<void()> meanwhile_ = [] {};
+  std::function<bool()> meanwhile_ = [] { return true; };
   std::map<std::string, Appraisal> known_;  ///< by the text of the options
 };
 

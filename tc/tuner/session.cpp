@@ -210,10 +210,12 @@ void Session::search() {
   end_rounds();
 }
 
-void Session::pump() {
+bool Session::pump() {
+  if (is_over(search_end_)) return false;
   feed();
   take_replies();
   tell();
+  return true;
 }
 
 void Session::feed() {

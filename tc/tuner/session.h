@@ -43,8 +43,8 @@ public:
   std::optional<Failure> make_reference();
   /// Rounds until the budget, the space or the caller's patience ends.
   void search();
-  /// Keeps the workers busy, while a strategy takes its time to propose.
-  void pump();
+  /// Keeps the workers busy, while a strategy takes its time to propose. False: the search is over.
+  bool pump();
   /// The best few again, in turns, so that what disturbs one disturbs all.
   void compare_finalists();
   /// Keeps what the store has not taken yet.

@@ -4,9 +4,14 @@
 A kernel that does nothing leaves the poison of its output, so a program whose right result is that byte passes the check, and any other fails it.
 """
 
+import contextlib
 import json
 import os
 import pathlib
+import signal
+import sqlite3
+import subprocess
+import time
 
 import pytest
 
@@ -40,6 +45,7 @@ def cuda(tensorc, build_folder, tmp_path):
         target = [] if "--target" in arguments else ["--target", "cuda"]
         return tensorc("tune", file, *SIZES, *target, "--json", *arguments, env={**environment, **(env or {})}, timeout=600)
 
+    run.environment = environment
     return run
 
 
@@ -105,3 +111,35 @@ def test_faults_in_workers(cuda):
     found = outcomes(cuda(POISON, "--trials", "8", "--search", "random", "--run-limit", "8", "--inject", "2=crash,4=hang,6=wrong"))
     assert (found[1], found[3], found[5]) == ("crashed", "hung", "wrong")
     assert found.count("measured") == 5
+
+
+def test_workers_that_stand_still_do_not_keep_a_search(cuda, tensorc_path, tmp_path):
+    """Those that map for the model are waited for as long as the search lasts, and no longer."""
+    first = cuda(POISON, "--trials", "1")
+    assert first.returncode == 0, first.stderr.decode()
+    environment = {**os.environ, **cuda.environment, "TC_CACHE_DIR": str(tmp_path / "cache")}
+    line = [tensorc_path, "tune", str(tmp_path / "f.tc"), *SIZES, "--target", "cuda", "--budget", "1h", "--compile-limit", "1e9", "--run-limit", "1e9", "--json"]
+    process = subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        end = time.monotonic() + 300
+        while True:
+            assert process.poll() is None, process.communicate()[1].decode()
+            assert time.monotonic() < end
+            with contextlib.closing(sqlite3.connect(f"file:{tmp_path / 'cache' / 'kernels-v1.sqlite'}?mode=ro", uri=True, timeout=10)) as store:
+                if store.execute("SELECT COUNT(*) FROM tuned").fetchone()[0] >= 12:
+                    break
+            time.sleep(0.02)
+        # All of them, also those that begin in the meantime.
+        for _ in range(20):
+            for children in pathlib.Path(f"/proc/{process.pid}/task").glob("*/children"):
+                for worker in children.read_text().split():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(worker), signal.SIGSTOP)
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=300)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0, err.decode()
+    assert json.loads(out)["interrupted"]

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -129,7 +130,7 @@ done)"},
 TEST_F(GpuAppraiserTest, AnswersInOrderAndACrashCostsOneCandidate) {
   GpuAppraiser appraiser(facts_, program(), {}, 3, 60);
   int meanwhile = 0;
-  appraiser.set_meanwhile([&] { ++meanwhile; });
+  appraiser.set_meanwhile([&] { return ++meanwhile > 0; });
   std::vector<MappingOptions> candidates(5);
   for (std::size_t i = 0; i < candidates.size(); ++i)
     candidates[i].threads = 32 * static_cast<std::int64_t>(i + 1);
@@ -157,6 +158,16 @@ TEST_F(GpuAppraiserTest, OneThatTakesTooLongCannotBeMapped) {
   GpuAppraiser appraiser(facts_, {"/bin/sh", {"-c", "read setup; read job; sleep 600"}, {}}, {}, 2,
                          0.2);
   EXPECT_TRUE(std::isinf(appraiser.appraise({MappingOptions()})[0].us));
+}
+
+TEST_F(GpuAppraiserTest, NobodyIsWaitedForOnceTheSearchIsOver) {
+  GpuAppraiser appraiser(facts_, {"/bin/sh", {"-c", "read setup; read job; sleep 600"}, {}}, {}, 2,
+                         std::numeric_limits<double>::max());
+  int calls = 0;
+  appraiser.set_meanwhile([&] { return ++calls < 3; });
+  const std::vector<Appraisal> found = appraiser.appraise(std::vector<MappingOptions>(1));
+  EXPECT_EQ(found[0].us, 0) << "nothing is known of it";
+  EXPECT_EQ(calls, 3);
 }
 
 }  // namespace
