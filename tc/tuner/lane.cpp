@@ -192,7 +192,8 @@ Reply Lane::ended() {
     process_->child.wait(error);
     const int status = process_->child.native_exit_code();
     const bool has_refused = WIFEXITED(status) && WEXITSTATUS(status) == kRefusedSetup;
-    reply.reason = has_refused ? kNoWorker : "crashed";
+    const bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    reply.reason = has_refused ? kNoWorker : is_killed ? kKilled : "crashed";
     reply.detail = WIFSIGNALED(status)
                        ? fmt::format("the process ended by signal {} ({})", WTERMSIG(status),
                                      strsignal(WTERMSIG(status)))
@@ -213,7 +214,9 @@ std::optional<Reply> Lane::read_reply() {
       Result<Reply, std::string> reply = reply_from_line(line);
       if (!reply || reply->id != job_->id) {
         // Something else wrote to its output: it cannot be trusted any more.
-        return ended();
+        Reply rubbish = ended();
+        rubbish.reason = "crashed";
+        return rubbish;
       }
       // What its process left behind must not be charged to the next job.
       if (reply->is_last) stop();

@@ -22,6 +22,8 @@ std::optional<Fault> fault_from_name(std::string_view name);
 
 /// Reason of a reply in the place of a worker that could not be started or refused its setup.
 inline constexpr const char* kNoWorker = "no worker";
+/// Of one whose process somebody killed, which says nothing about the job for sure.
+inline constexpr const char* kKilled = "killed";
 
 struct WorkerSetup {
   std::string versions;  ///< of the run: a worker of another build takes no job

@@ -345,7 +345,8 @@ void Session::finish(Candidate& candidate, const Reply& reply, int device) {
         fmt::format("{} search, seed {}", work_.settings.search, work_.settings.seed);
     if (device >= 0) record.provenance += fmt::format(", device {}", device);
     candidate.record = record;
-    queue_.put(record);
+    // The next run tries again what the system or somebody else ended.
+    if (reply.reason != kKilled) queue_.put(record);
     pass_on(candidate);
   }
   const Record& record = *candidate.record;

@@ -61,6 +61,7 @@ TEST(Lane, AProcessThatEndsCostsItsJob) {
   by_signal.start(job_of(1), in(60));
   const Reply crashed = wait(by_signal);
   EXPECT_EQ(crashed.outcome, Outcome::Crashed);
+  EXPECT_EQ(crashed.reason, "crashed");
   EXPECT_NE(crashed.detail.find("signal 11"), std::string::npos) << crashed.detail;
   EXPECT_TRUE(by_signal.is_idle());
   by_signal.start(job_of(2), in(60));
@@ -104,13 +105,23 @@ TEST(Lane, BeyondTheDeadlineIsHung) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "and was waited for";
 }
 
+TEST(Lane, AProcessThatIsKilled) {
+  Lane lane = lane_of("read job; kill -KILL $$");
+  lane.start(job_of(1), in(60));
+  const Reply reply = wait(lane);
+  EXPECT_EQ(reply.outcome, Outcome::Crashed);
+  EXPECT_EQ(reply.reason, kKilled);
+}
+
 TEST(Lane, RubbishIsNoReply) {
   Lane lane = lane_of("read job; echo hello; exec sleep 1000");
   lane.start(job_of(1), in(60));
   EXPECT_EQ(wait(lane).outcome, Outcome::Crashed);
   Lane other = lane_of("read job; printf " + kReply + " 9; exec sleep 1000");
   other.start(job_of(1), in(60));
-  EXPECT_EQ(wait(other).outcome, Outcome::Crashed) << "the reply to another job";
+  const Reply rubbish = wait(other);
+  EXPECT_EQ(rubbish.outcome, Outcome::Crashed) << "the reply to another job";
+  EXPECT_EQ(rubbish.reason, "crashed");
 }
 
 TEST(Lane, AProgramThatIsNotThere) {

@@ -118,7 +118,7 @@ TEST_F(SessionTest, WithoutWorkersTheSearchEndsAndCandidatesAreNotToBlame) {
   const auto counts = outcomes(*report);
   EXPECT_EQ(counts.at("measured"), 3);
   EXPECT_EQ(counts.at("crashed"), 1) << "the one that was running";
-  EXPECT_EQ(records_->list().size(), 4u);
+  EXPECT_EQ(records_->list().size(), 3u) << "it may have been anybody's fault";
 }
 
 TEST_F(SessionTest, NoWorkerAtAllIsAnError) {
