@@ -87,6 +87,7 @@ def parse_arguments():
     parser.add_argument("--known", help="options.jsonl of an earlier run")
     parser.add_argument("--suite", help="JSON lines of cases instead of bench/suite.py, which needs PyTorch")
     parser.add_argument("--ablation", type=int, default=0, metavar="N", help="compare the searches at N candidates each")
+    parser.add_argument("--searches", default=",".join(SEARCHES), help="those that an ablation compares")
     parser.add_argument("--skip-check", action="store_true")
     return parser.parse_args()
 
@@ -305,7 +306,7 @@ def new_case(machine: Machine, work: Work, served: dict) -> dict:
 def ablation_case(machine: Machine, work: Work) -> dict:
     """The best options of each search after the same number of candidates, timed in turns."""
     found, spent = {}, {}
-    for search in SEARCHES:
+    for search in machine.arguments.searches.split(","):
         folder = machine.cache / f"ablation-{search}"
         more = ("--trials", str(machine.arguments.ablation), "--search", search)
         report = machine.tune(work, ABLATION_SECONDS, folder, more)
@@ -318,13 +319,14 @@ def ablation_case(machine: Machine, work: Work) -> dict:
 
 
 def ablation_table(rows: list[dict]) -> str:
-    lines = ["| case | default us | " + " | ".join(f"{search} us" for search in SEARCHES) + " |", "|---|--:|" + "--:|" * len(SEARCHES)]
     good = [row for row in rows if row["kind"] == "ablation" and "problem" not in row]
+    searches = list(good[0]["us"]) if good else []
+    lines = ["| case | default us | " + " | ".join(f"{search} us" for search in searches) + " |", "|---|--:|" + "--:|" * len(searches)]
     for row in good:
-        lines.append(f"| {row['case']} | {number(row['default_us'])} | " + " | ".join(number(row["us"][search]) for search in SEARCHES) + " |")
+        lines.append(f"| {row['case']} | {number(row['default_us'])} | " + " | ".join(number(row["us"][search]) for search in searches) + " |")
     whole = [row for row in good if all(row["us"].values())]
     if whole:
-        means = [mean([row["us"][search] / min(row["us"].values()) for row in whole]) for search in SEARCHES]
+        means = [mean([row["us"][search] / min(row["us"].values()) for row in whole]) for search in searches]
         lines.append("| time over that of the best search, geometric mean | | " + " | ".join(f"{value:.3f}" for value in means) + " |")
     return "\n".join(lines) + "\n"
 
@@ -334,7 +336,7 @@ def ablation(machine: Machine, cases: dict[str, Work], rows: list[dict], done: s
     for name, work in cases.items():
         if name in done or not re.search(machine.arguments.cases, name):
             continue
-        if not machine.has_time(len(SEARCHES) * machine.arguments.budget + COMPARE_SECONDS):
+        if not machine.has_time(len(machine.arguments.searches.split(",")) * machine.arguments.budget + COMPARE_SECONDS):
             left.append(name)
             continue
         attempt(machine, rows, name, "ablation", lambda: ablation_case(machine, work))
