@@ -12,7 +12,6 @@
 
 With --ablation N instead: every case is tuned by each search with N candidates, from nothing, and the four results are timed in turns
 (records-SEARCH.jsonl: what each search measured; bench/model_ranks reads it).
-LightGBM for the learned search is found as `tensorc` finds it (TC_LIGHTGBM, Python packages of the active environment).
 
 In --out: results.jsonl (a line per case, as it ends), records.jsonl (all records, exported after each case), options.jsonl (best options per
 case, for bench/gpu_suite.py --options-from), table.md, and log.txt with every command. A run that is started again with the same --out goes on:
@@ -44,7 +43,7 @@ NEW_SIZES = [
     ("group_norm_16_24", "group_norm_4_12", {"N": 16, "H": 24, "W": 24}),
     ("moments_512_9216", "moments_128", {"N": 512, "K": 9216}),
 ]
-SEARCHES = ("random", "evolutionary", "model", "learned")
+SEARCHES = ("random", "evolutionary", "model")
 CHECK = ("def check(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,r_k) * B(r_k,n) }", {"M": 256, "N": 192, "K": 160})
 
 # Seconds that a tuning run may need beyond its budget, and that a comparison may take.

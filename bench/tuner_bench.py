@@ -2,7 +2,7 @@
 """What a short search finds over the defaults on this CPU: ten comprehensions, tuned by each search, then all results timed in turns.
 
     python3 bench/tuner_bench.py --tensorc build/bin/tensorc [--budget 20] [--search model] [--cases REGEX] [--out FOLDER]
-    python3 bench/tuner_bench.py --search random,evolutionary,model,learned --trials 60
+    python3 bench/tuner_bench.py --search random,evolutionary,model --trials 60
 
 Each search starts from nothing, in a cache of its own: with --trials N it tries so many candidates, else it has --budget seconds. Default and results
 then run in turns in one process (`tensorc tune --search seeds`), --rounds times; medians of these decide. Run it where nothing else runs.

@@ -125,7 +125,6 @@ TuneSettings make_settings(const TuneFlags& flags, const Call& call, const Envir
   if (flags.compile_limit > 0) settings.compile_limit = flags.compile_limit;
   if (flags.run_limit > 0) settings.run_limit = flags.run_limit;
   settings.cuda = environment.cuda;
-  settings.lightgbm = environment.lightgbm;
   settings.faults = read_faults(flags.faults);
   settings.stop = &interrupted;
   if (isatty(STDERR_FILENO) != 0) settings.progress = show;
@@ -175,9 +174,8 @@ void add_tune(CLI::App& app, TuneFlags& flags, const Environment& environment) {
       ->type_name("TIME");
   command->add_option("--trials", flags.trials, "most candidates")
       ->check(CLI::Range(1, 100'000'000));
-  command->add_option(
-      "--search", flags.search,
-      "model, learned, evolutionary, random, exhaustive, or seeds: only compare these");
+  command->add_option("--search", flags.search,
+                      "model, evolutionary, random, exhaustive, or seeds: only compare these");
   command->add_option("--seeds", flags.seeds, "files of options to start from, one object a line")
       ->delimiter(',');
   command->add_option("--rounds", flags.rounds, "rounds in which the best ones are timed in turns")

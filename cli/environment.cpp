@@ -99,7 +99,6 @@ Environment read_environment() {
   environment.dump_dir = variable("TC_DUMP_DIR");
   environment.limit_runs = word_of("TC_CUDA_LIMITS", {"on", "off"}, problems) != "off";
   environment.cuda.path = variable("TC_CUDA_PATH");
-  environment.lightgbm = variable("TC_LIGHTGBM");
   add_site_packages(variable("VIRTUAL_ENV"), environment.cuda.site_packages);
   add_site_packages(variable("CONDA_PREFIX"), environment.cuda.site_packages);
   add_packages_around_program(environment.cuda.site_packages);

@@ -21,7 +21,6 @@ struct Environment {
   std::filesystem::path dump_dir;   ///< TC_DUMP_DIR
   CudaSearch cuda;                  ///< TC_CUDA_PATH; packages of VIRTUAL_ENV, CONDA_PREFIX and of
                                     ///< the folders around the program
-  std::filesystem::path lightgbm;   ///< TC_LIGHTGBM: its library, for `tune --search learned`
   bool limit_runs = true;           ///< TC_CUDA_LIMITS=off
 
   std::vector<std::string> problems;  ///< values that are not accepted, each with what is

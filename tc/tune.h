@@ -37,12 +37,9 @@ struct TuneProgress {
 struct TuneSettings {
   double seconds = 60;  ///< budget; 0: none
   int trials = 0;       ///< most candidates; 0: no limit
-  /// model, learned, evolutionary, random, exhaustive, or seeds: what one starts from, compared,
+  /// model, evolutionary, random, exhaustive, or seeds: what one starts from, compared,
   /// and no more.
   std::string search = "model";
-  /// LightGBM's library for "learned"; empty: in the Python packages that `cuda` names, else where
-  /// the loader looks.
-  std::filesystem::path lightgbm{};
   std::uint64_t seed = 0;  ///< of the sequence of candidates
   int jobs = 0;            ///< processes that compile; 0: one a core
   /// One measuring process each: CUDA devices of one kind, or equal parts of the CPU's cores.

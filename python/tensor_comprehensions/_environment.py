@@ -55,12 +55,11 @@ def _dump_directory() -> str:
 
 
 def _package_folders() -> list[str]:
-    """Where NVRTC and LightGBM may come as packages: beside this one, and wherever Python finds them."""
+    """Where NVRTC may come as a package: beside this one, and wherever Python finds them."""
     folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-    for package in ("nvidia", "lightgbm"):
-        found = importlib.util.find_spec(package)
-        if found is not None:
-            folders += [os.path.dirname(folder) for folder in found.submodule_search_locations or ()]
+    found = importlib.util.find_spec("nvidia")
+    if found is not None:
+        folders += [os.path.dirname(folder) for folder in found.submodule_search_locations or ()]
     return list(dict.fromkeys(folders))
 
 

@@ -30,7 +30,7 @@ module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 sys.exit(module.run_tune_worker())
 """
-_SEARCHES = ("model", "learned", "evolutionary", "random", "exhaustive", "seeds")
+_SEARCHES = ("model", "evolutionary", "random", "exhaustive", "seeds")
 # Of the published package, where a configuration names only one of the two.
 _GENERATIONS, _POPULATION = 25, 100
 # Numbers that may be larger than others.
@@ -46,7 +46,7 @@ class TunerConfig:
     trials: most candidates; `generations` times `pop_size` says the same
     threads: processes that compile; 0: one a core
     devices: one measuring process each: CUDA ordinals, or equal parts of the CPU's cores
-    search: model, learned (needs the package lightgbm), evolutionary, random, exhaustive, or seeds: what one starts from, compared
+    search: model, evolutionary, random, exhaustive, or seeds: what one starts from, compared
     seed: of the sequence of candidates
     seeds: more options to start from
     rounds: that compare the best ones in turns at the end

@@ -18,15 +18,9 @@ struct Appraisal {
   double us = std::numeric_limits<double>::infinity();
   /// Hash of what the options come to; 0: not known. Equal ones need no second try.
   std::uint64_t plan = 0;
-  /// What a learned model gets to see: as many values for all options of one program that can be
-  /// mapped, none for those that cannot.
-  std::vector<double> features;
 };
 
 /// Of each of these options, in order. Deterministic.
 using Appraise = std::function<std::vector<Appraisal>(const std::vector<MappingOptions>&)>;
-
-/// log2(1 + value), of negative ones 0: how sizes and counts become features.
-double logarithm(double value);
 
 }  // namespace tc::tuner

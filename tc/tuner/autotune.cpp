@@ -12,7 +12,6 @@
 
 #include "tc/compiler/pipeline.h"
 #include "tc/tune.h"
-#include "tc/tuner/boosting.h"
 #include "tc/tuner/choose.h"
 #include "tc/tuner/devices.h"
 #include "tc/tuner/gpu_appraiser.h"
@@ -64,27 +63,19 @@ std::optional<std::string> wrong_settings(const TuneSettings& settings) {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<tuner::Strategy>, Failure>
-make_strategy(const TuneSettings& settings, const tuner::Space& space,
-              std::vector<tuner::Genome> seeds, const tuner::Model& model, std::string& note) {
+Result<std::unique_ptr<tuner::Strategy>, Failure> make_strategy(const TuneSettings& settings,
+                                                                const tuner::Space& space,
+                                                                std::vector<tuner::Genome> seeds,
+                                                                const tuner::Model& model) {
   const std::string& name = settings.search;
   if (name == "random") return tuner::random_search(space, std::move(seeds), settings.seed);
   if (name == "evolutionary")
     return tuner::evolutionary_search(space, std::move(seeds), settings.seed);
   if (name == kComparison) return tuner::seeds_search(space, std::move(seeds));
   if (name == "model") return tuner::model_search(space, std::move(seeds), settings.seed, model);
-  if (name == "learned") {
-    auto regressor = tuner::open_lightgbm(settings.lightgbm.string(), settings.cuda.site_packages);
-    if (!regressor) {
-      note = regressor.error() + "; the search uses the analytic model only";
-      return tuner::model_search(space, std::move(seeds), settings.seed, model);
-    }
-    return tuner::learned_search(space, std::move(seeds), settings.seed, model, *regressor);
-  }
   if (name != "exhaustive")
     return argument_failure(fmt::format(
-        "unknown search '{}'; known are model, learned, evolutionary, random, exhaustive, seeds",
-        name));
+        "unknown search '{}'; known are model, evolutionary, random, exhaustive, seeds", name));
   if (space.size() > kMostExhaustive) {
     return argument_failure(fmt::format("the space has {} combinations, more than an exhaustive "
                                         "search takes ({}); fix some options",
@@ -98,7 +89,7 @@ tuner::Model model_of(const tuner::Facts& facts) {
   return {[&facts](const std::vector<MappingOptions>& candidates) {
             std::vector<tuner::Appraisal> result;
             for (const MappingOptions& options : candidates)
-              result.push_back(tuner::appraise(facts, options));
+              result.push_back({tuner::estimate(facts, options), 0});
             return result;
           },
           false};
@@ -226,11 +217,10 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   const int jobs =
       settings.jobs > 0 ? settings.jobs : static_cast<int>(tuner::usable_cores().size());
   tuner::Crew crew = tuner::make_crew(worker, setup, jobs, devices);
-  tuner::GpuAppraiser appraiser(*facts, worker, setup, jobs, settings.compile_limit);
-  std::string note;
+  tuner::GpuAppraiser appraiser(worker, setup, jobs, settings.compile_limit);
   const Result<std::unique_ptr<tuner::Strategy>, Failure> strategy = make_strategy(
       settings, space, genomes,
-      target.target.kind == TargetKind::Cuda ? model_of(appraiser) : model_of(*facts), note);
+      target.target.kind == TargetKind::Cuda ? model_of(appraiser) : model_of(*facts));
   if (!strategy) return strategy.error();
 
   const tuner::Assignment assignment{settings,      space,          **strategy,
@@ -241,10 +231,7 @@ Result<TuneReport, Failure> autotune(std::string_view text, std::string_view def
   if (auto failure = session.make_reference()) return *failure;
   session.search();
   session.compare_finalists();
-  Result<TuneReport, Failure> report = session.report();
-  if (report && !note.empty())
-    report->note = report->note.empty() ? note : note + "; " + report->note;
-  return report;
+  return session.report();
 }
 
 }  // namespace tc

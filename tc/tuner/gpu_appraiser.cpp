@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "tc/tuner/model.h"
-
 namespace tc::tuner {
 
 namespace {
@@ -19,16 +17,16 @@ constexpr double kUnknown = 0;
 
 Appraisal appraisal_of(const Reply& reply) {
   // No process can be started: compiling the candidate will say so.
-  if (reply.reason == kNoWorker) return {kUnknown, 0, {}};
+  if (reply.reason == kNoWorker) return {kUnknown, 0};
   if (reply.outcome != Outcome::Measured) return {};
-  return {reply.median_us, reply.code, reply.features};
+  return {reply.median_us, reply.code};
 }
 
 }  // namespace
 
-GpuAppraiser::GpuAppraiser(const Facts& facts, const WorkerProgram& program,
-                           const WorkerSetup& setup, int processes, double seconds)
-    : facts_(facts), seconds_(seconds) {
+GpuAppraiser::GpuAppraiser(const WorkerProgram& program, const WorkerSetup& setup, int processes,
+                           double seconds)
+    : seconds_(seconds) {
   for (int p = 0; p < processes; ++p)
     lanes_.emplace_back(program, setup);
 }
@@ -61,12 +59,7 @@ std::vector<Appraisal> GpuAppraiser::appraise(const std::vector<MappingOptions>&
       const std::optional<Reply> reply = lane->poll();
       if (!reply) continue;
       const auto position = static_cast<std::size_t>(reply->id);
-      Appraisal appraisal = appraisal_of(*reply);
-      if (!appraisal.features.empty()) {
-        const std::vector<double> more = option_features(facts_, candidates[position]);
-        appraisal.features.insert(appraisal.features.end(), more.begin(), more.end());
-      }
-      known_[texts[position]] = std::move(appraisal);
+      known_[texts[position]] = appraisal_of(*reply);
       --missing;
     }
     if (meanwhile_()) continue;
@@ -77,7 +70,7 @@ std::vector<Appraisal> GpuAppraiser::appraise(const std::vector<MappingOptions>&
   std::vector<Appraisal> result;
   for (const std::string& text : texts) {
     const auto found = known_.find(text);
-    result.push_back(found != known_.end() ? found->second : Appraisal{kUnknown, 0, {}});
+    result.push_back(found != known_.end() ? found->second : Appraisal{kUnknown, 0});
   }
   return result;
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tc/tuner/appraisal.h"
-#include "tc/tuner/facts.h"
 #include "tc/tuner/lane.h"
 
 namespace tc::tuner {
@@ -19,8 +18,8 @@ public:
   /// With `processes` workers, started when there is something to map. One that takes longer than
   /// `seconds` for a candidate is ended, and the candidate counts as one that cannot be mapped.
   /// Where no worker can be started all candidates are alike.
-  GpuAppraiser(const Facts& facts, const WorkerProgram& program, const WorkerSetup& setup,
-               int processes, double seconds);
+  GpuAppraiser(const WorkerProgram& program, const WorkerSetup& setup, int processes,
+               double seconds);
 
   std::vector<Appraisal> appraise(const std::vector<MappingOptions>& candidates);
 
@@ -29,7 +28,6 @@ public:
   void set_meanwhile(std::function<bool()> meanwhile) { meanwhile_ = std::move(meanwhile); }
 
 private:
-  const Facts& facts_;
   std::vector<Lane> lanes_;
   double seconds_;
   std::function<bool()> meanwhile_ = [] { return true; };

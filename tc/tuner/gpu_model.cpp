@@ -35,39 +35,6 @@ constexpr double kLaunchUs = 1.0;
 constexpr double kExposed = 0.25;  ///< share of the shorter parts that nothing hides
 constexpr double kSpillCost = 3;   ///< more time where all registers are in memory
 
-/// Parts of the time of launches, in cycles unless said otherwise, and what they come from.
-struct Parts {
-  double us = 0;
-  double busy = 0, waiting = 0, memory = 0;
-  double blocks = 0, threads = 0, resident = 0, spilled = 0, launches = 0;
-  double instructions = 0, passes = 0, lines = 0, fetched = 0, tensor = 0;
-
-  void add(const Parts& other, double times) {
-    us += times * other.us;
-    busy += times * other.busy;
-    waiting += times * other.waiting;
-    memory += times * other.memory;
-    blocks += times * other.blocks;
-    threads = std::max(threads, other.threads);
-    resident = std::max(resident, other.resident);
-    spilled = std::max(spilled, other.spilled);
-    launches += times * other.launches;
-    instructions += times * other.instructions;
-    passes += times * other.passes;
-    lines += times * other.lines;
-    fetched += times * other.fetched;
-    tensor += times * other.tensor;
-  }
-
-  std::vector<double> features() const {
-    std::vector<double> row;
-    for (const double value : {us, busy, waiting, memory, blocks, threads, resident, 100 * spilled,
-                               launches, instructions, passes, lines, fetched, tensor})
-      row.push_back(logarithm(value));
-    return row;
-  }
-};
-
 /// Blocks that a multiprocessor runs at once.
 double resident_blocks(const kernel::BlockCounts& counts, double threads, double registers,
                        const Target& target) {
@@ -77,52 +44,45 @@ double resident_blocks(const kernel::BlockCounts& counts, double threads, double
                                             kRegisters / (registers * threads)})));
 }
 
-Parts parts_of(const kernel::BlockCounts& counts, const Target& target) {
-  Parts parts;
+/// Of one launch.
+double microseconds(const kernel::BlockCounts& counts, const Target& target) {
   const double cores = std::max(1, target.cores);
   const double on_one = std::ceil(counts.blocks / cores);
-  parts.launches = 1;
-  parts.blocks = counts.blocks;
-  parts.threads = std::ceil(static_cast<double>(counts.threads) / kWarpThreads) * kWarpThreads;
+  const double threads =
+      std::ceil(static_cast<double>(counts.threads) / kWarpThreads) * kWarpThreads;
   const double registers = kOwnRegisters + counts.register_words;
-  const double available = std::min(kMostRegisters, kRegisters / parts.threads);
-  parts.spilled = std::max(0.0, registers - available) / registers;
-  parts.resident = std::min(
-      on_one, resident_blocks(counts, parts.threads, std::min(registers, available), target));
-  const double slowed = 1 + kSpillCost * parts.spilled;
+  const double available = std::min(kMostRegisters, kRegisters / threads);
+  const double spilled = std::max(0.0, registers - available) / registers;
+  const double resident =
+      std::min(on_one, resident_blocks(counts, threads, std::min(registers, available), target));
+  const double slowed = 1 + kSpillCost * spilled;
   // What the blocks of a multiprocessor touch may be more than L1 keeps beside their shared memory.
   const double shared = static_cast<double>(counts.shared_bytes) + kReservedShared;
-  const double room = std::max(kL1Bytes - parts.resident * shared, kLeastL1Bytes);
-  const double held = parts.resident * counts.box_bytes;
+  const double room = std::max(kL1Bytes - resident * shared, kLeastL1Bytes);
+  const double held = resident * counts.box_bytes;
   const double missed = held <= room ? 0 : 1 - room / held;
   const double again = std::max(0.0, counts.sector_bytes - counts.box_bytes);
-  parts.instructions = on_one * counts.instructions * slowed;
-  parts.passes = on_one * counts.shared_passes;
-  parts.lines = on_one * counts.line_requests;
-  parts.fetched = on_one * (counts.box_bytes + missed * again);
-  parts.tensor = on_one * counts.tensor_cycles;
-  parts.busy = std::max({parts.tensor, parts.instructions / kIssued, parts.passes, parts.lines,
-                         parts.fetched / kCacheBytes});
-  parts.waiting = std::ceil(on_one / parts.resident) * counts.warp_cycles * slowed;
-  parts.memory = std::max(counts.total_bytes / kMemoryBytes, counts.blocks * kDispatch);
-  const double longest = std::max({parts.busy, parts.waiting, parts.memory});
-  const double rest = parts.busy + parts.waiting + parts.memory - longest;
-  parts.us = (longest + kExposed * rest) / kCyclesPerUs + kLaunchUs +
-             counts.blocks * counts.atomics / (kAtomics * cores);
-  return parts;
+  const double fetched = counts.box_bytes + missed * again;
+  const double busy =
+      on_one * std::max({counts.instructions * slowed / kIssued, counts.tensor_cycles,
+                         counts.shared_passes, counts.line_requests, fetched / kCacheBytes});
+  const double waiting = std::ceil(on_one / std::max(resident, 1.0)) * counts.warp_cycles * slowed;
+  const double memory = std::max(counts.total_bytes / kMemoryBytes, counts.blocks * kDispatch);
+  const double longest = std::max({busy, waiting, memory});
+  const double rest = busy + waiting + memory - longest;
+  return (longest + kExposed * rest) / kCyclesPerUs + kLaunchUs +
+         counts.blocks * counts.atomics / (kAtomics * cores);
 }
 
 class PlanModel {
 public:
   PlanModel(const kernel::Plan& plan, const Target& target) : plan_(plan), target_(target) {}
 
-  Parts parts(const std::vector<kernel::Step>& steps) {
-    Parts sum;
+  double us(const std::vector<kernel::Step>& steps) {
+    double sum = 0;
     for (const kernel::Step& step : steps) {
-      if (const auto* launch = std::get_if<kernel::Launch>(&step.node))
-        sum.add(parts(*launch), 1);
-      else
-        add_loop(std::get<kernel::Loop>(step.node), sum);
+      const auto* launch = std::get_if<kernel::Launch>(&step.node);
+      sum += launch ? us(*launch) : us(std::get<kernel::Loop>(step.node));
     }
     return sum;
   }
@@ -135,20 +95,20 @@ private:
   }
 
   /// All iterations as the middle one.
-  void add_loop(const kernel::Loop& loop, Parts& sum) {
+  double us(const kernel::Loop& loop) {
     const std::int64_t lo = value(loop.lo);
     const std::int64_t rounds = std::max<std::int64_t>(value(loop.hi) - lo, 0);
     counters_.emplace_back(loop.counter.id, kernel::int_imm(lo + rounds / 2));
-    const Parts one = parts(loop.body);
+    const double one = us(loop.body);
     counters_.pop_back();
-    sum.add(one, static_cast<double>(rounds));
+    return static_cast<double>(rounds) * one;
   }
 
-  Parts parts(const kernel::Launch& launch) const {
+  double us(const kernel::Launch& launch) const {
     std::vector<std::int64_t> ints;
     for (const kernel::ExprPtr& expr : launch.ints)
       ints.push_back(value(expr));
-    return parts_of(
+    return microseconds(
         kernel::count_block(plan_.kernels[static_cast<std::size_t>(launch.kernel)], ints), target_);
   }
 
@@ -165,8 +125,7 @@ std::uint64_t hash_of(const std::string& text) {
 }  // namespace
 
 Appraisal appraise(const kernel::Plan& plan, const Target& target) {
-  const Parts parts = PlanModel(plan, target).parts(plan.steps);
-  return {parts.us, hash_of(kernel::print(plan)), parts.features()};
+  return {PlanModel(plan, target).us(plan.steps), hash_of(kernel::print(plan))};
 }
 
 Appraisal appraise_on_gpu(const compiler::FrontEnd& front, const MappingOptions& options,

@@ -81,30 +81,6 @@ public:
     return std::ceil(tasks_ / std::max(1, facts_.target.cores)) * task;
   }
 
-  /// What the cost is made of, as logarithms.
-  std::vector<double> features() const {
-    double compute = 0, best_lanes = 0, used_bytes = 0, bytes = 0;
-    std::map<int, double> footprints;
-    for (const StatementFacts& statement : facts_.statements) {
-      const double points = this->points(statement);
-      compute += points;
-      best_lanes = std::max(best_lanes, efficiency(statement));
-      for (const AccessFacts& access : statement.accesses) {
-        used_bytes += points * access.element_bits / 8;
-        double& held = footprints[access.tensor];
-        held = std::max(held, footprint(statement, access));
-      }
-    }
-    for (const auto& [tensor, held] : footprints)
-      bytes += held;
-    const double cores = std::max(1, facts_.target.cores);
-    std::vector<double> row = {
-        logarithm(cost()),  logarithm(tasks_), std::ceil(tasks_ / cores) * cores / tasks_,
-        logarithm(compute), logarithm(bytes),  logarithm(used_bytes / std::max(bytes, 1.0)),
-        best_lanes};
-    return row;
-  }
-
 private:
   double extent(const StatementFacts& statement, std::size_t index) const {
     const auto whole = static_cast<double>(statement.extents[index]);
@@ -170,32 +146,6 @@ private:
 };
 
 }  // namespace
-
-double logarithm(double value) {
-  return std::log2(1 + std::max(0.0, value));
-}
-
-std::vector<double> option_features(const Facts& facts, const MappingOptions& options) {
-  std::vector<double> row;
-  for (std::size_t m = 0; m < facts.band.size(); ++m)
-    row.push_back(logarithm(static_cast<double>(tile_of(facts, options, m))));
-  row.push_back(options.tile.empty() ? 0 : 1);
-  for (const std::int64_t value :
-       {options.tasks, options.threads, options.vector_bits, options.register_rows,
-        options.register_vectors, options.contract_block_k, options.local_bytes,
-        options.split_reduction, static_cast<std::int64_t>(options.fusion),
-        static_cast<std::int64_t>(options.stage), options.register_rows * options.register_vectors})
-    row.push_back(logarithm(static_cast<double>(value)));
-  return row;
-}
-
-Appraisal appraise(const Facts& facts, const MappingOptions& options) {
-  const TaskModel model(facts, options);
-  Appraisal appraisal{model.cost(), 0, model.features()};
-  const std::vector<double> more = option_features(facts, options);
-  appraisal.features.insert(appraisal.features.end(), more.begin(), more.end());
-  return appraisal;
-}
 
 double estimate(const Facts& facts, const MappingOptions& options) {
   return TaskModel(facts, options).cost();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "tc/support/options.h"
-#include "tc/tuner/appraisal.h"
 #include "tc/tuner/facts.h"
 
 namespace tc::tuner {
@@ -15,11 +14,5 @@ namespace tc::tuner {
 /// bandwidth of a core, or its points over the vector lanes that a contiguous row keeps busy,
 /// whichever is longer; plus the cost of starting a task; times the rounds that the cores need.
 double estimate(const Facts& facts, const MappingOptions& options);
-
-/// That, and what it is made of. No options are refused; the plan is not known.
-Appraisal appraise(const Facts& facts, const MappingOptions& options);
-
-/// What the options say by themselves, as features: the same number for all options of a program.
-std::vector<double> option_features(const Facts& facts, const MappingOptions& options);
 
 }  // namespace tc::tuner

@@ -196,17 +196,15 @@ Result<Job, std::string> job_from_line(std::string_view line) {
 }
 
 std::string to_line(const Reply& reply) {
-  Json json = {{"id", reply.id},
-               {"outcome", to_string(reply.outcome)},
-               {"reason", reply.reason},
-               {"detail", reply.detail},
-               {"median_us", reply.median_us},
-               {"samples", reply.samples},
-               {"verification", reply.verification},
-               {"code", reply.code},
-               {"last", reply.is_last}};
-  if (!reply.features.empty()) json["features"] = reply.features;
-  return line_of(json);
+  return line_of({{"id", reply.id},
+                  {"outcome", to_string(reply.outcome)},
+                  {"reason", reply.reason},
+                  {"detail", reply.detail},
+                  {"median_us", reply.median_us},
+                  {"samples", reply.samples},
+                  {"verification", reply.verification},
+                  {"code", reply.code},
+                  {"last", reply.is_last}});
 }
 
 Result<Reply, std::string> reply_from_line(std::string_view line) {
@@ -222,7 +220,6 @@ Result<Reply, std::string> reply_from_line(std::string_view line) {
     json.at("samples").get_to(reply.samples);
     json.at("verification").get_to(reply.verification);
     reply.code = json.value("code", std::uint64_t{0});
-    reply.features = json.value("features", std::vector<double>());
     reply.is_last = json.value("last", false);
     return reply;
   });

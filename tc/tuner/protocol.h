@@ -9,7 +9,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tc/tc.h"
 #include "tc/tuner/record.h"
@@ -42,7 +41,7 @@ struct WorkerSetup {
 struct Job {
   enum class Kind {
     Reference,  ///< compute what every result is compared with, into the folder
-    Appraise,   ///< what the model of a GPU says, before anything is compiled
+    Appraise,   ///< what the model of a GPU says (`median_us`), before anything is compiled
     Compile,    ///< make the code, into the folder
     Measure,    ///< check, then time; given up where the first runs take longer than `stop_us`
     Time,       ///< time what has been checked
@@ -62,8 +61,7 @@ struct Reply {
   std::string verification;
   /// Of a compile job Executor::code_hash(), of one that appraises Appraisal::plan.
   std::uint64_t code = 0;
-  std::vector<double> features;  ///< of one that appraises, whose estimate is `median_us`
-  bool is_last = false;          ///< the process ends and takes no further job
+  bool is_last = false;  ///< the process ends and takes no further job
 };
 
 std::string to_line(const WorkerSetup& setup);

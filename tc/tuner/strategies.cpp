@@ -183,7 +183,7 @@ private:
   std::vector<Scored> parents_, generation_;  ///< best first
 };
 
-class ModelGuided : public Strategy {
+class ModelGuided final : public Strategy {
 public:
   ModelGuided(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Model model)
       : proposals_(space, std::move(seeds)), dice_(seed), model_(std::move(model)) {}
@@ -202,28 +202,9 @@ public:
     if (us) insert_sorted(measured_, {*us, genome});
   }
 
-protected:
-  /// Smaller is better; comparable with those of one call only.
-  virtual std::vector<double> scores(const std::vector<Appraisal>& appraisals) {
-    std::vector<double> result;
-    for (const Appraisal& appraisal : appraisals)
-      result.push_back(appraisal.us);
-    return result;
-  }
-
-  virtual bool ranks_neighbours() const { return model_.is_fine; }
-
-  std::vector<Appraisal> appraise(const std::vector<MappingOptions>& options) const {
-    return model_.appraise(options);
-  }
-
-  MappingOptions options(const Genome& genome) const { return proposals_.space().options(genome); }
-
-  std::vector<Scored> measured_;  ///< best first
-
 private:
   static constexpr std::size_t kBest = 6;
-  /// Random candidates that the scores choose one of, and neighbours.
+  /// Random candidates that the model chooses one of, and neighbours.
   static constexpr std::size_t kPool = 24;
   static constexpr std::size_t kNeighbours = 6;
   /// Pools drawn for one round before it stays shorter.
@@ -236,7 +217,7 @@ private:
     while (round.size() < count) {
       auto seed = proposals_.next_seed();
       if (!seed) break;
-      seeds.push_back(options(*seed));
+      seeds.push_back(proposals_.space().options(*seed));
       round.push_back(std::move(*seed));
     }
     if (seeds.empty()) return round;
@@ -246,26 +227,26 @@ private:
   }
 
   void add_neighbours(std::vector<Genome>& round, std::size_t until) {
-    if (ranks_neighbours()) {
+    if (model_.is_fine) {
       std::vector<Genome> pool;
       for (std::size_t i = 0; i < (until - round.size()) * kNeighbours; ++i)
         pool.push_back(proposals_.neighbour(good_one(), dice_));
       for (Genome& genome : best_of(std::move(pool), until - round.size()))
         round.push_back(std::move(genome));
+      return;
     }
-    if (model_.is_fine) return;
     for (int failed = 0; round.size() < until && failed < kPatience; ++failed) {
       Genome genome = proposals_.neighbour(good_one(), dice_);
       if (proposals_.is_new(genome)) round.push_back(std::move(genome));
     }
   }
 
-  /// The best of a pool by their scores, new ones only.
+  /// Those of a pool that the model puts first, new ones only.
   std::vector<Genome> best_of(std::vector<Genome> pool, std::size_t count) {
     std::vector<MappingOptions> candidates;
     std::set<std::string> texts;
     std::erase_if(pool, [&](const Genome& genome) {
-      MappingOptions some = options(genome);
+      MappingOptions some = proposals_.space().options(genome);
       if (proposals_.space().refusal(some) || proposals_.was_proposed(genome) ||
           !texts.insert(to_json(some)).second)
         return true;
@@ -273,11 +254,11 @@ private:
       return false;
     });
     const std::vector<Appraisal> appraisals = model_.appraise(candidates);
-    const std::vector<double> score = scores(appraisals);
     std::vector<std::size_t> order(pool.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return score[a] < score[b]; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return appraisals[a].us < appraisals[b].us;
+    });
     std::vector<Genome> chosen;
     for (const std::size_t i : order) {
       if (chosen.size() == count) break;
@@ -312,63 +293,8 @@ private:
   Proposals proposals_;
   Dice dice_;
   Model model_;
+  std::vector<Scored> measured_;   ///< best first
   std::set<std::uint64_t> plans_;  ///< of what was proposed, as far as they are known
-};
-
-/// Ranks by what was measured, once there is enough of that.
-class Learned final : public ModelGuided {
-public:
-  Learned(const Space& space, std::vector<Genome> seeds, std::uint64_t seed, Model model,
-          std::shared_ptr<const Regressor> regressor)
-      : ModelGuided(space, std::move(seeds), seed, std::move(model)),
-        regressor_(std::move(regressor)) {}
-
-  void report(const Genome& genome, std::optional<double> us) override {
-    ModelGuided::report(genome, us);
-    Appraisal appraisal = appraise({options(genome)}).front();
-    // A seed may be impossible: nothing is learned from that.
-    if (appraisal.features.empty()) return;
-    samples_.push_back(std::move(appraisal.features));
-    times_.push_back(us ? std::log2(*us) : kNever);
-  }
-
-protected:
-  std::vector<double> scores(const std::vector<Appraisal>& appraisals) override {
-    std::vector<double> result = ModelGuided::scores(appraisals);
-    if (!is_ready()) return result;
-    std::vector<std::vector<double>> queries;
-    for (const Appraisal& appraisal : appraisals)
-      if (!appraisal.features.empty()) queries.push_back(appraisal.features);
-    if (queries.empty()) return result;
-    const std::vector<double> learned = regressor_->predict(samples_, targets(), queries);
-    if (learned.empty()) return result;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < appraisals.size(); ++i)
-      result[i] = appraisals[i].features.empty() ? kNever : learned[next++];
-    return result;
-  }
-
-  bool ranks_neighbours() const override { return is_ready() || ModelGuided::ranks_neighbours(); }
-
-private:
-  /// Measured candidates that are worth learning from.
-  static constexpr std::size_t kFewest = 16;
-  /// Doublings beyond the slowest that a candidate without a time counts as.
-  static constexpr double kPenalty = 1;
-
-  bool is_ready() const { return measured_.size() >= kFewest; }
-
-  std::vector<double> targets() const {
-    const double slowest = std::log2(measured_.back().us) + kPenalty;
-    std::vector<double> values = times_;
-    for (double& value : values)
-      if (value == kNever) value = slowest;
-    return values;
-  }
-
-  std::shared_ptr<const Regressor> regressor_;
-  std::vector<std::vector<double>> samples_;
-  std::vector<double> times_;  ///< logarithms; kNever: it has none
 };
 
 }  // namespace
@@ -440,13 +366,6 @@ std::unique_ptr<Strategy> evolutionary_search(const Space& space, std::vector<Ge
 std::unique_ptr<Strategy> model_search(const Space& space, std::vector<Genome> seeds,
                                        std::uint64_t seed, Model model) {
   return std::make_unique<ModelGuided>(space, std::move(seeds), seed, std::move(model));
-}
-
-std::unique_ptr<Strategy> learned_search(const Space& space, std::vector<Genome> seeds,
-                                         std::uint64_t seed, Model model,
-                                         std::shared_ptr<const Regressor> regressor) {
-  return std::make_unique<Learned>(space, std::move(seeds), seed, std::move(model),
-                                   std::move(regressor));
 }
 
 }  // namespace tc::tuner

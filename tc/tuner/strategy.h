@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "tc/tuner/appraisal.h"
-#include "tc/tuner/boosting.h"
 #include "tc/tuner/space.h"
 
 namespace tc::tuner {
@@ -87,7 +86,7 @@ std::unique_ptr<Strategy> evolutionary_search(const Space& space, std::vector<Ge
                                               std::uint64_t seed,
                                               const EvolutionSettings& settings = {});
 
-/// What the model-guided searches know before they measure.
+/// What a model-guided search knows before it measures.
 struct Model {
   Appraise appraise;
   /// Whether it tells neighbours apart: then they are ranked too.
@@ -98,11 +97,5 @@ struct Model {
 /// come to a plan proposed before, are left out.
 std::unique_ptr<Strategy> model_search(const Space& space, std::vector<Genome> seeds,
                                        std::uint64_t seed, Model model);
-
-/// As model_search() until enough is measured; from then on pools and neighbours are ranked by what
-/// `regressor` learned of the appraisals. Candidates without a time count as slow ones.
-std::unique_ptr<Strategy> learned_search(const Space& space, std::vector<Genome> seeds,
-                                         std::uint64_t seed, Model model,
-                                         std::shared_ptr<const Regressor> regressor);
 
 }  // namespace tc::tuner

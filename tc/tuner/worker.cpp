@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
 #include <new>
 #include <ostream>
@@ -128,12 +129,11 @@ private:
 
   Reply appraisal(const Job& job) {
     const Appraisal found = appraise_on_gpu(*front_, job.options, setup_.target);
-    if (found.features.empty()) return failed(Outcome::Rejected, "mapping", "no mapping");
+    if (std::isinf(found.us)) return failed(Outcome::Rejected, "mapping", "no mapping");
     Reply reply;
     reply.outcome = Outcome::Measured;
     reply.median_us = found.us;
     reply.code = found.plan;
-    reply.features = found.features;
     return reply;
   }
 

@@ -63,7 +63,7 @@ def test_searches_are_compared_at_equal_trials(run, tmp_path):
     done = run("--cases", "^c3$", "--ablation", "6", "--skip-check")
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = rows(tmp_path)
-    assert row["kind"] == "ablation" and set(row["us"]) == {"random", "evolutionary", "model", "learned"}
+    assert row["kind"] == "ablation" and set(row["us"]) == {"random", "evolutionary", "model"}
     assert all(spent["trials"] == 6 for spent in row["spent"].values())
     assert all(row["us"].values()), (tmp_path / "out" / "log.txt").read_text()
     assert "c3" in (tmp_path / "out" / "table.md").read_text()

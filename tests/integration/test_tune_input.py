@@ -241,12 +241,6 @@ def test_seeds_that_were_given_up_are_compared(tensorc, program, tmp_path):
     assert all(trial["finalist"] for trial in trials) and len(trials) == 2
 
 
-def test_a_learned_search_without_its_library_says_so(tensorc, program):
-    done = tensorc("tune", *program, "--search", "learned", "--trials", "2", env={"TC_LIGHTGBM": "/nonexistent.so"})
-    assert done.returncode == 0
-    assert done.stderr.count(b"the search uses the analytic model only") == 1
-
-
 def test_a_tuner_that_is_killed_leaves_the_other_one_and_the_store(tensorc, tensorc_path, program, tmp_path):
     environment = {**os.environ, "TC_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()

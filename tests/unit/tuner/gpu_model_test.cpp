@@ -10,7 +10,6 @@
 
 #include "example_space.h"
 #include "tc/tuner/gpu_appraiser.h"
-#include "tc/tuner/model.h"
 
 namespace tc::tuner {
 namespace {
@@ -73,7 +72,7 @@ TEST(GpuModel, LaunchesInALoopAddUp) {
   EXPECT_LT(many, 5 * few);
 }
 
-TEST(GpuModel, OnePlanHasOneHashAndFeaturesHaveOneLength) {
+TEST(GpuModel, OnePlanHasOneHash) {
   const compiler::FrontEnd front = front_of(kMatmul, {{130, 300}, {300, 70}});
   MappingOptions same, other;
   same.tasks = 0;
@@ -88,19 +87,15 @@ TEST(GpuModel, OnePlanHasOneHashAndFeaturesHaveOneLength) {
   EXPECT_EQ(a.plan, b.plan);
   EXPECT_EQ(a.us, b.us);
   EXPECT_NE(a.plan, c.plan);
-  EXPECT_EQ(a.features.size(), c.features.size());
-  for (const double feature : c.features)
-    EXPECT_TRUE(std::isfinite(feature));
 }
 
-TEST(GpuModel, WhatCannotBeMappedHasNoFeatures) {
+TEST(GpuModel, WhatCannotBeMappedHasNoPlan) {
   const compiler::FrontEnd front = front_of(kMatmul, {{64, 64}, {64, 64}});
   MappingOptions impossible;
   impossible.threads = 4096;
   const Appraisal appraisal = appraise_on_gpu(front, impossible, h200());
   EXPECT_TRUE(std::isinf(appraisal.us));
   EXPECT_EQ(appraisal.plan, 0u);
-  EXPECT_TRUE(appraisal.features.empty());
 }
 
 TEST(GpuModel, EmptyAndTinyGridsAreFinite) {
@@ -120,15 +115,14 @@ protected:
             {"-c", R"(read setup; while read job; do
   id=$(expr "$job" : '.*"id":\([0-9]*\)')
   test $id = 2 && kill -SEGV $$
-  printf '{"id":%d,"outcome":"measured","reason":"","detail":"","median_us":%d,"samples":0,"verification":"","code":7,"features":[1,2]}\n' $id $id
+  printf '{"id":%d,"outcome":"measured","reason":"","detail":"","median_us":%d,"samples":0,"verification":"","code":7}\n' $id $id
 done)"},
             {}};
   }
-  const Facts facts_ = facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}});
 };
 
 TEST_F(GpuAppraiserTest, AnswersInOrderAndACrashCostsOneCandidate) {
-  GpuAppraiser appraiser(facts_, program(), {}, 3, 60);
+  GpuAppraiser appraiser(program(), {}, 3, 60);
   int meanwhile = 0;
   appraiser.set_meanwhile([&] { return ++meanwhile > 0; });
   std::vector<MappingOptions> candidates(5);
@@ -140,28 +134,25 @@ TEST_F(GpuAppraiserTest, AnswersInOrderAndACrashCostsOneCandidate) {
   for (const std::size_t i : {0, 1, 3, 4})
     EXPECT_EQ(found[i].us, static_cast<double>(i));
   EXPECT_TRUE(std::isinf(found[2].us));
-  EXPECT_TRUE(found[2].features.empty());
   EXPECT_EQ(found[5].us, found[1].us) << "asked once";
-  EXPECT_EQ(found[0].features.size(), 2 + option_features(facts_, candidates[0]).size());
   EXPECT_GT(meanwhile, 0);
   // Known ones cost nothing: the second call starts with job 0 for what is new.
   EXPECT_EQ(appraiser.appraise({candidates[4], candidates[3]})[0].us, 4);
 }
 
 TEST_F(GpuAppraiserTest, WithoutWorkersAllIsAlike) {
-  GpuAppraiser appraiser(facts_, {"/nonexistent", {}, {}}, {}, 2, 60);
+  GpuAppraiser appraiser({"/nonexistent", {}, {}}, {}, 2, 60);
   for (const Appraisal& appraisal : appraiser.appraise(std::vector<MappingOptions>(3)))
     EXPECT_EQ(appraisal.us, 0);
 }
 
 TEST_F(GpuAppraiserTest, OneThatTakesTooLongCannotBeMapped) {
-  GpuAppraiser appraiser(facts_, {"/bin/sh", {"-c", "read setup; read job; sleep 600"}, {}}, {}, 2,
-                         0.2);
+  GpuAppraiser appraiser({"/bin/sh", {"-c", "read setup; read job; sleep 600"}, {}}, {}, 2, 0.2);
   EXPECT_TRUE(std::isinf(appraiser.appraise({MappingOptions()})[0].us));
 }
 
 TEST_F(GpuAppraiserTest, NobodyIsWaitedForOnceTheSearchIsOver) {
-  GpuAppraiser appraiser(facts_, {"/bin/sh", {"-c", "read setup; read job; sleep 600"}, {}}, {}, 2,
+  GpuAppraiser appraiser({"/bin/sh", {"-c", "read setup; read job; sleep 600"}, {}}, {}, 2,
                          std::numeric_limits<double>::max());
   int calls = 0;
   appraiser.set_meanwhile([&] { return ++calls < 3; });

@@ -13,29 +13,6 @@
 namespace tc::tuner {
 namespace {
 
-/// The value of the nearest sample.
-class Nearest final : public Regressor {
-public:
-  std::vector<double> predict(const std::vector<std::vector<double>>& samples,
-                              const std::vector<double>& values,
-                              const std::vector<std::vector<double>>& queries) const override {
-    std::vector<double> result;
-    for (const std::vector<double>& query : queries) {
-      double least = INFINITY, value = 0;
-      for (std::size_t s = 0; s < samples.size(); ++s) {
-        double distance = 0;
-        for (std::size_t c = 0; c < query.size(); ++c)
-          distance += std::fabs(query[c] - samples[s][c]);
-        if (distance >= least) continue;
-        least = distance;
-        value = values[s];
-      }
-      result.push_back(value);
-    }
-    return result;
-  }
-};
-
 class StrategyTest : public ::testing::Test {
 protected:
   /// A time that has its minimum inside the space, with a failure here and there.
@@ -75,27 +52,13 @@ protected:
     return {[estimate](const std::vector<MappingOptions>& candidates) {
               std::vector<Appraisal> appraisals;
               for (const MappingOptions& options : candidates)
-                appraisals.push_back({estimate(options), 0, all_numbers(options)});
+                appraisals.push_back({estimate(options), 0});
               return appraisals;
             },
             is_fine};
   }
   static Model rough() {
     return model_of([](const MappingOptions& options) { return options.stage ? 1.0 : 2.0; });
-  }
-
-  static std::vector<double> all_numbers(const MappingOptions& options) {
-    std::vector<double> row = {static_cast<double>(options.tile.size())};
-    for (std::size_t m = 0; m < 2; ++m)
-      row.push_back(m < options.tile.size() ? std::log2(1.0 + static_cast<double>(options.tile[m]))
-                                            : 0);
-    for (const std::int64_t value : {options.tasks, options.register_rows, options.split_reduction,
-                                     std::int64_t{options.stage}})
-      row.push_back(static_cast<double>(value));
-    return row;
-  }
-  std::unique_ptr<Strategy> learned(std::uint64_t seed, Model model) const {
-    return learned_search(space_, seeds(), seed, std::move(model), std::make_shared<Nearest>());
   }
 
   const Facts facts_ = facts_of(kMatmul, {{"M", 130}, {"N", 70}, {"K", 300}});
@@ -106,10 +69,9 @@ TEST_F(StrategyTest, SeedFirstNothingTwiceAndTheSameSequence) {
   const auto make = [&](int which, std::uint64_t seed) {
     return which == 0   ? random_search(space_, seeds(), seed)
            : which == 1 ? evolutionary_search(space_, seeds(), seed)
-           : which == 2 ? model_search(space_, seeds(), seed, rough())
-                        : learned(seed, rough());
+                        : model_search(space_, seeds(), seed, rough());
   };
-  for (int which = 0; which < 4; ++which) {
+  for (int which = 0; which < 3; ++which) {
     const std::vector<std::string> first = run(*make(which, 3), 120);
     EXPECT_EQ(first.size(), 120u) << which;
     EXPECT_EQ(first.front(), to_json(MappingOptions())) << which;
@@ -132,31 +94,6 @@ TEST_F(StrategyTest, ThoseThatLearnDoBetterThanChance) {
   }
   EXPECT_LT(evolved, by_chance);
   EXPECT_LT(guided, by_chance);
-}
-
-TEST_F(StrategyTest, WhatWasMeasuredCorrectsAModelThatMisleads) {
-  const Model misleading =
-      model_of([](const MappingOptions& options) { return options.stage ? 2.0 : 1.0; });
-  double guided = 0, corrected = 0;
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    double best = 0;
-    run(*model_search(space_, seeds(), seed, misleading), 80, &best);
-    guided += best;
-    run(*learned(seed, misleading), 80, &best);
-    corrected += best;
-  }
-  EXPECT_LT(corrected, guided);
-}
-
-TEST_F(StrategyTest, ARegressorThatFailsLeavesTheModel) {
-  struct Broken final : Regressor {
-    std::vector<double> predict(const std::vector<std::vector<double>>&, const std::vector<double>&,
-                                const std::vector<std::vector<double>>&) const override {
-      return {};
-    }
-  };
-  const auto strategy = learned_search(space_, seeds(), 1, rough(), std::make_shared<Broken>());
-  EXPECT_EQ(run(*strategy, 60).size(), 60u);
 }
 
 TEST_F(StrategyTest, AFineModelRanksNeighboursToo) {
@@ -183,30 +120,25 @@ TEST_F(StrategyTest, OnePlanIsTriedOnceAndTheImpossibleNever) {
                       for (const MappingOptions& options : candidates) {
                         const bool is_possible = options.register_rows != 3;
                         appraisals.push_back(
-                            {is_possible ? 1.0 : kNever, is_possible ? plan_of(options) : 0,
-                             is_possible ? all_numbers(options) : std::vector<double>()});
+                            {is_possible ? 1.0 : kNever, is_possible ? plan_of(options) : 0});
                       }
                       return appraisals;
                     },
                     true};
   std::set<std::uint64_t> plans;
-  for (const auto& strategy :
-       {model_search(space_, seeds(), 1, model),
-        learned_search(space_, seeds(), 1, model, std::make_shared<Nearest>())}) {
-    plans.clear();
-    std::size_t proposed = 0;
-    for (int round = 0; round < 30; ++round) {
-      for (const Genome& genome : strategy->propose(8)) {
-        const MappingOptions options = space_.options(genome);
-        EXPECT_NE(options.register_rows, 3);
-        plans.insert(plan_of(options));
-        ++proposed;
-        strategy->report(genome, time_of(options));
-      }
+  std::size_t proposed = 0;
+  const auto strategy = model_search(space_, seeds(), 1, model);
+  for (int round = 0; round < 30; ++round) {
+    for (const Genome& genome : strategy->propose(8)) {
+      const MappingOptions options = space_.options(genome);
+      EXPECT_NE(options.register_rows, 3);
+      plans.insert(plan_of(options));
+      ++proposed;
+      strategy->report(genome, time_of(options));
     }
-    EXPECT_EQ(plans.size(), proposed);
-    EXPECT_GT(proposed, 8u);
   }
+  EXPECT_EQ(plans.size(), proposed);
+  EXPECT_GT(proposed, 8u);
 }
 
 TEST_F(StrategyTest, ExhaustiveVisitsEverythingOnce) {
