@@ -21,7 +21,7 @@ MappingOptions options_of_product(fuzz::Random& r) {
     options.tasks = 1;  // else sizes of a test have tiles of single rows
   }
   options.threads = r.pick<std::int64_t>({0, 128, 128, 128, 256, 256, 256, 384, 96});
-  options.contract_block_k = r.pick<std::int64_t>({0, 0, 16, 16, 32, 48, 5});
+  options.contract_block_k = r.pick<std::int64_t>({0, 0, 16, 16, 32, 48, 64, 128, 5});
   options.vector_bits = r.pick<std::int64_t>({0, 0, 0, 0, 0, 0, 64, 32, 1});
   options.stage = r.percent(95);
   options.local_bytes = r.pick<std::int64_t>({0, 0, 0, 0, 0, 0, 0, 4096, 20000});
@@ -127,11 +127,19 @@ fuzz::Case random_fragment_case(std::uint64_t seed) {
     result.sizes["K"] = r.pick<std::int64_t>({8, 16, 16, 24});
     result.sizes["B"] = 1;
   }
+  // Only what is known to be aligned, and whole pieces of it, is copied without waiting.
+  const bool aligned = r.percent(65);
+  if (aligned && !windows) {
+    result.sizes["N"] = r.pick<std::int64_t>({16, 24, 40, 64});
+    result.sizes["K"] = r.pick<std::int64_t>({16, 24, 40, 56, 64, 72, 136});
+  }
   result.text = windows ? convolution(r) : product(r);
-  for (const char* name : {"L", "R", "I", "W", "Y"})
+  for (const char* name : {"L", "R", "I", "W", "Y"}) {
+    if (aligned) result.views[name] = View::Aligned;
     if (r.percent(12))
       result.views[name] = r.pick<View>({View::Aligned, View::Offset, View::Padded, View::Strided,
                                          View::Transposed, View::Reversed});
+  }
   result.options.push_back(r.percent(10) ? MappingOptions{} : options_of_product(r));
   if (r.percent(40)) result.options.push_back(options_of_product(r));
   return result;

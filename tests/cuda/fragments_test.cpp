@@ -38,6 +38,7 @@ TEST_P(Fragments, EqualTheInterpreter) {
   int exact = 0;
   int texts = 0;
   int on_cores = 0;
+  int in_stages = 0;
   int refused = 0;
   for (std::uint64_t begin = first; begin < first + count; begin += kBatch) {
     EmulatedCompiler compiler(GetParam());
@@ -49,6 +50,7 @@ TEST_P(Fragments, EqualTheInterpreter) {
     compiler.for_each([&](const std::string&, const codegen::cuda::Source& source) {
       ++texts;
       on_cores += source.text.find("tc::multiply_by_warp") == std::string::npos ? 0 : 1;
+      in_stages += source.text.find("tc::copy_elements") == std::string::npos ? 0 : 1;
     });
     for (std::size_t i = 0; i < programs.size(); ++i) {
       for (const std::string& problem : programs[i]->run())
@@ -58,13 +60,15 @@ TEST_P(Fragments, EqualTheInterpreter) {
       exact += programs[i]->is_exact() ? 1 : 0;
     }
   }
-  fmt::print(
-      "{}: {} programs run, {} compared exactly; {} of {} texts use tensor cores; {} sets of "
-      "options refused\n",
-      GetParam(), run, exact, on_cores, texts, refused);
+  fmt::print("{}: {} programs run, {} compared exactly; {} of {} texts use tensor cores, {} with "
+             "copies in "
+             "stages; {} sets of options refused\n",
+             GetParam(), run, exact, on_cores, texts, in_stages, refused);
   // A generator whose programs do not run, or not on tensor cores, would show nothing.
   EXPECT_GT(run * 10, static_cast<int>(count) * 8);
   EXPECT_GT(on_cores * 5, texts);
+  EXPECT_GT(in_stages * 4, on_cores);
+  EXPECT_EQ(refused, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Fragments, ::testing::Values("sm_80", "sm_90a"),

@@ -87,6 +87,19 @@ std::size_t text_of(const std::string& kernel) {
   return static_cast<std::size_t>(std::stoul(kernel.substr(kernel.rfind("__") + 2)));
 }
 
+/// The log without notes of ptxas that it waits for products of warp groups once more (C7517), as
+/// in loops of few steps, whose registers it moves.
+std::string without_waits(std::string_view log) {
+  std::string rest;
+  while (!log.empty()) {
+    const std::size_t end = std::min(log.find('\n'), log.size() - 1) + 1;
+    const std::string_view line = log.substr(0, end);
+    if (line.find("(C7517)") == std::string_view::npos) rest += line;
+    log.remove_prefix(end);
+  }
+  return rest;
+}
+
 class CompiledByNvrtc : public test::WithNvrtc {
 protected:
   void SetUp() override {
@@ -104,7 +117,7 @@ protected:
       auto compiled =
           runtime::cuda::compile_cubin(*nvrtc_, join(batch), "texts.cu", headers_, arch);
       ASSERT_TRUE(compiled) << compiled.error().message;
-      EXPECT_EQ(compiled->log, "") << arch;
+      EXPECT_EQ(without_waits(compiled->log), "") << arch;
       for (const auto& kernel : compiled->kernels) {
         ++kernels;
         if (may_spill) continue;

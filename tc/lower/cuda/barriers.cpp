@@ -133,7 +133,8 @@ public:
                        // Now copies become what this thread wrote, products what it read.
                        const auto& arrived =
                            await.what == kernel::Awaited::Copies ? copied_ : multiplied_;
-                       pending_.insert(arrived.begin(), arrived.end());
+                       if (await.what == kernel::Awaited::Products || !all_on_their_way(await))
+                         pending_.insert(arrived.begin(), arrived.end());
                        out.emplace_back(await);
                      },
                  },
@@ -190,6 +191,11 @@ private:
     out.emplace_back(op);
   }
 
+  /// Whether this is one of the first awaits of copies, which leaves as many groups as there are.
+  bool all_on_their_way(const kernel::Await& await) {
+    return groups_ >= 0 && ++groups_ <= await.pending;
+  }
+
   /// Until it is over nobody may write what it reads.
   void product(const kernel::Mma& mma, std::vector<tile::Node>& out) {
     const std::set<Touch> now = {{mma.rows.buffer->id, false, {}, {}, -1},
@@ -218,6 +224,7 @@ private:
 
   std::shared_ptr<const tile::Loop> loop(const tile::Loop& loop) {
     const std::set<Touch> before = pending_;
+    groups_ = -1;
     list(loop.body);
     // What an iteration leaves pending meets the next one; whether it runs at all is not known.
     leave_iteration(loop.var.id, before);
@@ -240,6 +247,7 @@ private:
   std::set<Touch> pending_;
   std::set<Touch> copied_;      ///< what asynchronous copies write
   std::set<Touch> multiplied_;  ///< what products on tensor cores read
+  int groups_ = 0;              ///< of copies; -1: not counted behind the begin of a loop
 };
 
 }  // namespace

@@ -30,8 +30,13 @@ std::int64_t divisor(const ExprPtr& expr, const Ranges& ranges) {
   const Affine sum = ranges.affine(expr);
   std::int64_t common = sum.constant;
   for (const auto& term : sum.terms) {
-    const auto* ref = std::get_if<kernel::VarRef>(&term.atom->node);
-    common = std::gcd(common, term.coefficient * (ref ? ranges.multiple(ref->var.id) : 1));
+    std::int64_t own = 1;
+    if (const auto* ref = std::get_if<kernel::VarRef>(&term.atom->node))
+      own = ranges.multiple(ref->var.id);
+    else if (const auto* binary = std::get_if<kernel::Binary>(&term.atom->node);
+             binary && (binary->op == BinaryOp::Min || binary->op == BinaryOp::Max))
+      own = std::gcd(divisor(binary->left, ranges), divisor(binary->right, ranges));
+    common = std::gcd(common, term.coefficient * own);
   }
   return common;
 }
@@ -198,16 +203,26 @@ tile::Op FragmentPanel::fill(const ExprPtr& block, const ExprPtr& stage, const E
   const auto place = [&](int d) {
     return kernel::sub(kernel::var_ref(source_.op.dims[d].var), begin(d, block));
   };
-  const auto chunk = [&](int d) {
-    return kernel::binary(BinaryOp::FloorDiv, place(d), number(kLine));
-  };
+  // In steps of what is copied together, which lies in one of them.
+  const std::int64_t piece = lanes_ == 1 ? kLine : lanes_;
+  const ExprPtr piece_number = kernel::binary(BinaryOp::FloorDiv, place(line_dim()), number(piece));
+  const ExprPtr in_piece = kernel::binary(BinaryOp::FloorMod, place(line_dim()), number(piece));
+  const ExprPtr chunk =
+      piece == kLine ? piece_number
+                     : kernel::binary(BinaryOp::FloorDiv, piece_number, number(kLine / piece));
+  const ExprPtr in_chunk =
+      piece == kLine ? in_piece
+                     : kernel::add(kernel::mul(kernel::binary(BinaryOp::FloorMod, piece_number,
+                                                              number(kLine / piece)),
+                                               number(piece)),
+                                   in_piece);
   std::vector<ExprPtr>& subscripts = op.targets[0].subscripts;
   subscripts.push_back(stage);
-  if (k_inner_) subscripts.push_back(chunk(source_.reduction));
+  if (k_inner_) subscripts.push_back(chunk);
   for (const int d : source_.kept)
-    subscripts.push_back(!k_inner_ && d == source_.kept.back() ? chunk(d) : place(d));
+    subscripts.push_back(!k_inner_ && d == source_.kept.back() ? chunk : place(d));
   if (!k_inner_) subscripts.push_back(place(source_.reduction));
-  subscripts.push_back(kernel::binary(BinaryOp::FloorMod, place(line_dim()), number(kLine)));
+  subscripts.push_back(in_chunk);
   if (condition && constant_of(condition).value_or(0) == 0) op.conditions.push_back(condition);
 
   const std::size_t line = k_inner_ ? op.dims.size() - 1 : op.dims.size() - 2;
