@@ -81,7 +81,7 @@ TEST_F(TransferTest, RecordsThatTheModelExpectsToLoseDoNotServe) {
   EXPECT_NE(served->note.find("so the default options serve"), std::string::npos) << served->note;
   // Of two that may serve, the one that the model thinks more of, though the other is nearer.
   for (const Record& some : {record(1024, {0, 0}, 30), record(1024, {}, 35),
-                             record(512, {32, 0}, 8), record(512, {}, 10)})
+                             record(512, {32, 0}, 6), record(512, {}, 10)})
     ASSERT_TRUE(records->put(some));
   const auto better = tuned_options(kChain, "f", metadata(2048), target_, context_);
   ASSERT_TRUE(better.has_value());
