@@ -267,10 +267,13 @@ void Accesses::copy_async(void* shared, const void* global, std::size_t bytes,
       static_cast<std::size_t>(static_cast<const std::byte*>(shared) - range->data());
   if (offset + bytes > range->bytes())
     outside_shared(AccessKind::Write, *range, shared, bytes, line);
-  if (const auto* source = shared_->find(global))
-    stop(FindingKind::OutOfBounds, source->name(), 0, line,
-         "copies asynchronously from shared memory");
-  if (source_bytes > 0) access_global(AccessKind::Read, global, source_bytes, line);
+  // An address that nothing is read from may be any.
+  if (source_bytes > 0) {
+    if (const auto* source = shared_->find(global))
+      stop(FindingKind::OutOfBounds, source->name(), 0, line,
+           "copies asynchronously from shared memory");
+    access_global(AccessKind::Read, global, source_bytes, line);
+  }
   const int thread = state_.position.thread;
   const ConflictSite site = range->shadow().start_copy(offset, bytes, thread, state_.time);
   if (site.conflict != Conflict::None)
