@@ -79,6 +79,16 @@ def f(float(2,3,9,11) X, float(5,3,3,3) K) -> (Y) {
   Y(n,m,h,w) +=! pad(X(n,r_c,h+r_p-1,w+r_q-1), 0) * K(m,r_c,r_p,r_q) where h in 0:9, w in 0:11
 }
 )"},
+      {"windows",
+       R"(# fuzz def f
+# fuzz inputs 17
+# fuzz options {"version":1,"tile":[1,3,8,0],"threads":64,"contract_block_k":18}
+def f(bfloat16(2,5,17,21) X, bfloat16(6,5,3,3) K, float(6) B) -> (float(2,6,15,19) Y) {
+  Y(n,m,h,w) +=! float(X(n,r_c,h+r_p,w+r_q)) * float(K(m,r_c,r_p,r_q))
+  Y(n,m,h,w) = fmax(Y(n,m,h,w) + B(m), 0)
+}
+)",
+       {"idle == 0"}},  // of the product: accumulators that nobody stores
       {"layer norm", R"(# fuzz def f
 # fuzz inputs 8
 # fuzz options {"version":1,"threads":96}
