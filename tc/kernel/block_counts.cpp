@@ -69,7 +69,7 @@ public:
     for (std::size_t i = 0; i < int_params.size(); ++i)
       set_everywhere(kernel.int_params[i], int_params[i]);
     for (const GridDim& dim : kernel.grid)
-      set_everywhere(dim.var, dim.extent / 2);
+      set_everywhere(dim.var, (dim.extent - 1) / 2);
     for (const GridDim& dim : kernel.threads)
       facts_.set_range(dim.var, {0, std::max<std::int64_t>(dim.extent - 1, 0)});
   }
@@ -250,7 +250,7 @@ private:
       const std::int64_t own = ceil_div(hi[lane] - lo[lane], n.step);
       rounds = std::max(rounds, own);
       all_rounds += static_cast<double>(own);
-      middle[lane] = lo[lane] + own / 2 * n.step;
+      middle[lane] = lo[lane] + (own - 1) / 2 * n.step;
     }
     if (rounds == 0) return;
     lanes_.set(n.var, middle);
@@ -503,7 +503,7 @@ private:
     if (!is_outside(buffer->space)) return;
     Box& box = boxes_[buffer.get()];
     box.requested += touched.sector_bytes * share_ * times_ * weight_;
-    if (is_first_ && times_ > 0) widen(box, *buffer, indices, lanes);
+    if (times_ > 0) widen(box, *buffer, indices, lanes);
   }
 
   void widen(Box& box, const Buffer& buffer, const std::vector<ExprPtr>& indices, int lanes) {
