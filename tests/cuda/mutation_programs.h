@@ -89,6 +89,19 @@ def f(bfloat16(2,5,17,21) X, bfloat16(6,5,3,3) K, float(6) B) -> (float(2,6,15,1
 }
 )",
        {"idle == 0"}},  // of the product: accumulators that nobody stores
+      {"places in turn",
+       R"(# fuzz def f
+# fuzz inputs 18
+# fuzz options {"version":1,"tile":[1],"threads":96,"contract_block_k":4}
+def f(float(16,18) V, float(5,17) W, float(2,13,17,18) X) -> (Y) {
+  T(m,i,j,d) +=! X(m,i,j,r_k) * V(d,r_k)
+  Y(m,i,e,d) +=! T(m,i,r_j,d) * W(e,r_j)
+}
+)",
+       // Accumulators and fetches that nobody uses.
+       {"idle == 0", "idle == 0 && r_k_block < 14",
+        "idle == 0 && r_k_block < 14 becomes r_k_block < 14",
+        "idle == 0 && r_k_block < 14 becomes idle == 0"}},
       {"layer norm", R"(# fuzz def f
 # fuzz inputs 8
 # fuzz options {"version":1,"threads":96}

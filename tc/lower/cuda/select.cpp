@@ -15,6 +15,7 @@
 #include "tc/lower/cuda/lower.h"
 #include "tc/lower/cuda/roles.h"
 #include "tc/lower/cuda/shared_bytes.h"
+#include "tc/lower/cuda/shared_places.h"
 #include "tc/lower/cuda/spread.h"
 #include "tc/lower/cuda/staging.h"
 #include "tc/lower/cuda/window_contract.h"
@@ -402,7 +403,9 @@ Result<tile::Program, Rejection> select(const tile::Program& program, const Mapp
                        threads, target.max_threads};
     kernel.body = SharedLocals().list(kernel.body);
     kernel.thread = kernel::GridDim{names.variable("thread"), threads};
-    kernel.body = place_barriers(shared_by_threads(kernel, options, target, names));
+    kernel.body = shared_by_threads(kernel, options, target, names);
+    share_places(kernel, target);
+    kernel.body = place_barriers(kernel.body);
   }
   return result;
 }
