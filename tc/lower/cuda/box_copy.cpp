@@ -208,4 +208,25 @@ tile::Op share_copy(const tile::Op& copy, const Ranges& outer, std::int64_t thre
   return CopySharing(copy, outer, threads, options).run(spare, names);
 }
 
+tile::Op with_value(tile::Op op, const kernel::Var& var, const ExprPtr& value, Names& names) {
+  std::vector<std::pair<int, ExprPtr>> here{{var.id, value}};
+  for (auto& digit : op.digits) {
+    const kernel::Var own = names.variable(digit.var.name);
+    here.emplace_back(digit.var.id, kernel::var_ref(own));
+    digit.var = own;
+  }
+  for (auto& dim : op.dims) {
+    dim.begin = kernel::substitute(dim.begin, here);
+    dim.end = kernel::substitute(dim.end, here);
+  }
+  for (auto& condition : op.conditions)
+    condition = kernel::substitute(condition, here);
+  for (auto& target : op.targets) {
+    target.value = kernel::substitute(target.value, here);
+    for (auto& subscript : target.subscripts)
+      subscript = kernel::substitute(subscript, here);
+  }
+  return op;
+}
+
 }  // namespace tc::lower::cuda

@@ -17,4 +17,8 @@ namespace tc::lower::cuda {
 tile::Op share_copy(const tile::Op& copy, const Ranges& outer, std::int64_t threads,
                     std::int64_t spare, const MappingOptions& options, Names& names);
 
+/// The operation with a value in place of a variable around it, and digits of its own.
+tile::Op with_value(tile::Op op, const kernel::Var& var, const kernel::ExprPtr& value,
+                    Names& names);
+
 }  // namespace tc::lower::cuda

@@ -17,9 +17,11 @@ using kernel::ExprPtr;
 
 namespace {
 
-constexpr std::int64_t kFewestElements = 256;   ///< of a block
-constexpr std::int64_t kFewestProducts = 8;     ///< of an element
-constexpr std::int64_t kWide = 4;               ///< elements of a wide access
+constexpr std::int64_t kFewestElements = 256;  ///< of a block
+constexpr std::int64_t kFewestProducts = 8;    ///< of an element
+constexpr std::int64_t kWide = 4;              ///< elements of a wide access
+constexpr std::int64_t kStages = 2;
+constexpr std::int64_t kSteps = 4;
 constexpr std::int64_t kWholeBytes = 72 << 10;  ///< boxes of the whole reduction
 constexpr std::int64_t kStepBytes = 32 << 10;   ///< boxes of one step of it
 
@@ -62,32 +64,31 @@ public:
     accumulator_ =
         buffer("acc", accumulator_extents(), accumulator_type(), kernel::Space::Register);
     std::vector<tile::Node> body{tile::Local{accumulator_}};
-    std::vector<tile::Node> before, step;
+    std::vector<tile::Op> copies;  // of what is cut into steps
+    std::vector<tile::Node> before;
     std::int64_t spare = room_ - box_bytes();
     for (std::size_t f = 0; f < boxes_.size(); ++f) {
       panels_.push_back(nullptr);
       if (lies_near(f)) continue;
       const kernel::BufferPtr exact = panel(f);
       tile::Op shared =
-          share_copy(copy(f, exact), step_ranges(), threads_, spare, options_, names_);
+          share_copy(copy(f, exact), step_ranges(), threads_, spare / stages(f), options_, names_);
+      const std::int64_t longer = shared_bytes({tile::Local{shared.targets[0].buffer}});
+      spare -= (longer - shared_bytes({tile::Local{exact}})) * stages(f);
+      if (stages(f) > 1) in_stages(shared);
       panels_.back() = shared.targets[0].buffer;
       body.emplace_back(tile::Local{panels_.back()});
-      spare -= shared_bytes({body.back()}) - shared_bytes({tile::Local{exact}});
-      (is_cut(f) || blocked_ < 0 ? step : before).emplace_back(std::move(shared));
+      if (blocked_ >= 0 && is_cut(f))
+        copies.push_back(std::move(shared));
+      else
+        before.emplace_back(std::move(shared));
     }
     body.emplace_back(clear());
-    step.emplace_back(multiply());
     body.insert(body.end(), before.begin(), before.end());
-    if (blocked_ >= 0) {
-      auto loop = std::make_shared<tile::Loop>();
-      loop->var = block_var_;
-      loop->begin = op_.dims[blocked_].begin;
-      loop->end = op_.dims[blocked_].end;
-      loop->step = depth_;
-      loop->body = std::move(step);
-      step = {std::move(loop)};
-    }
-    body.insert(body.end(), step.begin(), step.end());
+    if (blocked_ < 0)
+      body.emplace_back(multiply());
+    else
+      add_steps(copies, body);
     body.emplace_back(store());
     for (const int d : roles_.batch)
       body = around(d, std::move(body));
@@ -95,6 +96,52 @@ public:
   }
 
 private:
+  /// With two stages the copies of a step are on their way while the one before is multiplied.
+  void add_steps(const std::vector<tile::Op>& copies, std::vector<tile::Node>& out) {
+    auto loop = std::make_shared<tile::Loop>();
+    loop->var = block_var_;
+    loop->begin = op_.dims[blocked_].begin;
+    loop->end = op_.dims[blocked_].end;
+    loop->step = depth_;
+    if (stages_ == 1) {
+      loop->body.insert(loop->body.end(), copies.begin(), copies.end());
+    } else {
+      const ExprPtr next = kernel::add(kernel::var_ref(block_var_), kernel::int_imm(depth_));
+      for (const auto& copy : copies)
+        out.emplace_back(with_value(copy, block_var_, loop->begin, names_));
+      loop->body.emplace_back(kernel::Await{kernel::Awaited::Copies, 0});
+      for (const auto& copy : copies) {
+        tile::Op ahead = with_value(copy, block_var_, next, names_);
+        ahead.conditions.push_back(kernel::binary(BinaryOp::Lt, next, loop->end));
+        loop->body.emplace_back(std::move(ahead));
+      }
+    }
+    loop->body.emplace_back(multiply());
+    out.emplace_back(std::move(loop));
+  }
+
+  std::int64_t stages(std::size_t f) const { return blocked_ >= 0 && is_cut(f) ? stages_ : 1; }
+
+  /// Which stage the step at the variable of the loop has.
+  ExprPtr stage() const {
+    const ExprPtr number = kernel::binary(
+        BinaryOp::FloorDiv, kernel::sub(kernel::var_ref(block_var_), op_.dims[blocked_].begin),
+        kernel::int_imm(depth_));
+    return kernel::binary(BinaryOp::FloorMod, number, kernel::int_imm(stages_));
+  }
+
+  /// The copy into one of several boxes that follow one another, not waited for.
+  void in_stages(tile::Op& copy) const {
+    tile::Target& target = copy.targets[0];
+    auto boxes = std::make_shared<kernel::Buffer>(*target.buffer);
+    const std::int64_t elements = boxes->extents.front() * boxes->strides.front();
+    boxes->strides.insert(boxes->strides.begin(), ceil_div(elements, kWide) * kWide);
+    boxes->extents.insert(boxes->extents.begin(), stages_);
+    target.buffer = std::move(boxes);
+    target.subscripts.insert(target.subscripts.begin(), stage());
+    copy.layout->async = true;
+  }
+
   // ---- shape ----
 
   std::vector<int> kept() const {
@@ -117,30 +164,63 @@ private:
                        [&](const BoxDim& dim) { return dim.reduction == blocked_; });
   }
 
-  /// Boxes of the whole reduction if they are small, else steps along its longest dim that is part
-  /// of no window; false if not even one point of that fits.
+  /// Steps along the longest reduction that is part of no window: a few of them, if copies need not
+  /// be waited for; else one, if its boxes are small, or as many as they take. False if not even
+  /// one point fits.
   bool choose_depth() {
     const std::int64_t given = std::min(options_.contract_block_k, volume(op_, roles_.reductions));
     const std::int64_t whole = box_bytes();
-    if (whole <= std::min(room_, kWholeBytes) && given == 0) return true;
     for (const int d : roles_.reductions)
       if (!is_tap(d) && extent(op_, d) > 1 &&
           (blocked_ < 0 || extent(op_, d) > extent(op_, blocked_)))
         blocked_ = d;
     if (blocked_ < 0) return whole <= room_;
     const std::int64_t points = extent(op_, blocked_);
+    if (can_be_async()) stages_ = kStages;
+    std::int64_t most = room_;
     depth_ = points;
-    if (given > 0) depth_ = ceil_div(given, volume(op_, roles_.reductions) / points);
-    const std::int64_t most = given > 0 ? room_ : std::min(room_, kStepBytes);
-    while (depth_ > 1 && box_bytes() > most)
+    if (given > 0) {
+      depth_ = ceil_div(given, volume(op_, roles_.reductions) / points);
+    } else if (stages_ > 1) {
+      depth_ = ceil_div(points, kSteps);
+      most = std::min(room_, stages_ * kStepBytes);
+    } else if (whole > std::min(room_, kWholeBytes)) {
+      most = std::min(room_, kStepBytes);
+    }
+    while (depth_ > 1 && depth_ < points && box_bytes() > most)
       --depth_;
-    if (box_bytes() > room_) return false;
+    if (depth_ == points && whole > most) {
+      --depth_;
+      while (depth_ > 1 && box_bytes() > most)
+        --depth_;
+    }
+    if (box_bytes() > room_) {
+      stages_ = 1;
+      if (box_bytes() > room_) return false;
+    }
     if (depth_ >= points) {
       blocked_ = -1;
+      stages_ = 1;
       return true;
     }
     depth_ = even(points, depth_);
     block_var_ = names_.variable(op_.dims[blocked_].var.name + "_block");
+    return true;
+  }
+
+  /// Whether what is cut into steps are elements as they lie in memory, of a size that is copied
+  /// asynchronously. The innermost dim must have no end within a wide access.
+  bool can_be_async() const {
+    for (std::size_t f = 0; f < boxes_.size(); ++f) {
+      if (!is_cut(f) || lies_near(f)) continue;
+      const auto* load = std::get_if<kernel::Load>(&roles_.factors[f].value->node);
+      if (!load || load->otherwise || bits(load->buffer->type) < 32 ||
+          load->buffer->type != compute_type(load->buffer->type) ||
+          (load->buffer->space != kernel::Space::Global &&
+           load->buffer->space != kernel::Space::Scratch))
+        return false;
+      if (boxes_[f].back().kept >= 0 && reaches_beyond(boxes_[f].back().kept)) return false;
+    }
     return true;
   }
 
@@ -177,7 +257,7 @@ private:
         elements = std::min(elements * length(boxes_[f][i]), std::int64_t{1} << 40);
       const std::int64_t bytes =
           elements * bits(compute_type(roles_.factors[f].value->type.elem)) / 8;
-      total += ceil_div(bytes, kSharedAlignment) * kSharedAlignment;
+      total += ceil_div(bytes, kSharedAlignment) * kSharedAlignment * stages(f);
     }
     return total;
   }
@@ -446,6 +526,7 @@ private:
       if (roles_.factors[f].value != expr) continue;
       if (!panels_[f]) return at_place(expr);
       std::vector<ExprPtr> subscripts;
+      if (stages(f) > 1) subscripts.push_back(stage());
       for (const auto& dim : boxes_[f])
         subscripts.push_back(position(dim));
       return kernel::load(panels_[f], std::move(subscripts));
@@ -514,6 +595,7 @@ private:
   std::vector<kernel::Var> inner_;  ///< per dim: the place within the elements of a thread
   int blocked_ = -1;                ///< the reduction that is cut into steps
   std::int64_t depth_ = 0;          ///< points of it in a step
+  std::int64_t stages_ = 1;         ///< boxes of what is cut, which steps use in turn
   kernel::Var block_var_;
   kernel::BufferPtr accumulator_;
   std::vector<kernel::BufferPtr> panels_;  ///< per factor; null: it is read where it lies

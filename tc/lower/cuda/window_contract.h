@@ -7,7 +7,8 @@
 //
 //   Register acc;  Shared I_box, W_box
 //   acc = 0
-//   for cb in c step CC:                    one step where all boxes fit
+//   for cb in c step CC:                    boxes of the next step on their way meanwhile, where
+//                                           factors are elements as they lie in memory
 //     I_box[c - cb][h'][w'] = I(c, h', w')  each element once, whatever windows read it; zero
 //     W_box[c - cb][kh][kw][o] = W(...)     beyond the box, so the product needs no guards
 //     acc += I_box * W_box                  rows of a thread side by side, points of their window
