@@ -87,6 +87,10 @@ struct Buffer {
                                       ///< types in elements too, innermost stride 1
   std::int64_t alignment = 4;  ///< bytes that the address of element (0, ..., 0) is a multiple of
   bool writable = false;
+  /// Shared, 16-bit floats: the eight pieces of 16 bytes in 128 bytes are permuted, piece p of the
+  /// 128 bytes number r lies at p xor r % 8. Subscripts and strides name elements as if they were
+  /// not. Accesses are of single elements, and copies stay within a piece.
+  bool swizzled = false;
   int argument = -1;  ///< Global, Scratch: position in the kernel's argument list; Local: -1
 };
 using BufferPtr = std::shared_ptr<const Buffer>;
@@ -249,11 +253,11 @@ struct Barrier {
   std::string scope;
 };  ///< names its participants, e.g. "block"
 /// An operand of a product on tensor cores: a matrix of 16-bit floats in shared memory, in core
-/// matrices of 8 x 8 elements. A core matrix is 64 elements in a row, eight lines of eight; the
-/// elements of a line differ in k (`k_inner`) or in the kept index, a row or a column.
+/// matrices of eight lines. A line is 8 elements, in a swizzled buffer 64, that differ in k
+/// (`k_inner`) or in the kept index, a row or a column; the lines of a core matrix lie in a row.
 struct MmaPanel {
   BufferPtr buffer;
-  std::vector<ExprPtr> corner;  ///< element (0, 0)
+  std::vector<ExprPtr> corner;  ///< element (0, 0); of a swizzled buffer a multiple of 512 elements
   bool k_inner = true;
   std::int64_t along_k = 0, along_kept = 0;  ///< elements between neighbouring core matrices
 };

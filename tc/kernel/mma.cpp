@@ -60,17 +60,24 @@ private:
     if (buffer.space != Space::Shared) error("panel '{}' is not shared", buffer.name);
     if (buffer.type != DType::Float16 && buffer.type != DType::BFloat16)
       error("panel '{}' is of {}", buffer.name, name(buffer.type));
-    constexpr std::int64_t kCore = kMmaLine * kMmaLine;
-    const auto fits = [](std::int64_t distance) {
-      return distance >= kCore && distance % kMmaLine == 0;
+    const std::int64_t line = line_elements(buffer);
+    const std::int64_t core = kMmaLine * line;
+    const std::int64_t unit = buffer.swizzled ? core : kMmaLine;
+    const auto fits = [&](std::int64_t distance) {
+      return distance >= core && distance % unit == 0;
     };
-    const bool apart = fits(panel.along_k) && fits(panel.along_kept) && mma_.block_distance >= 0 &&
-                       mma_.block_distance % kMmaLine == 0;
+    if (buffer.swizzled && (panel.k_inner ? mma_.depth : lines) % line != 0)
+      return error("lines of '{}' have {} elements", buffer.name, line);
+    const bool rows = &panel == &mma_.rows;
+    const bool apart = fits(panel.along_k) && fits(panel.along_kept) &&
+                       (!rows || (mma_.block_distance >= 0 && mma_.block_distance % unit == 0));
     if (!apart)
       return error("core matrices of '{}' lie {} and {} elements apart", buffer.name, panel.along_k,
                    panel.along_kept);
-    const std::int64_t last = reach + (mma_.depth / kMmaLine - 1) * panel.along_k +
-                              (lines / kMmaLine - 1) * panel.along_kept + kCore - 1;
+    const std::int64_t along_k = mma_.depth / (panel.k_inner ? line : kMmaLine) - 1;
+    const std::int64_t along_kept = lines / (panel.k_inner ? kMmaLine : line) - 1;
+    const std::int64_t last =
+        reach + along_k * panel.along_k + along_kept * panel.along_kept + core - 1;
     if (last >= span_elements(buffer))
       error("a product reads element {} of '{}', which has {}", last, buffer.name,
             span_elements(buffer));

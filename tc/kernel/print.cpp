@@ -321,6 +321,7 @@ std::string print_buffer(const Buffer& buffer, Space default_space, Names& names
     }
   }
   if (buffer.writable) text += " writable";
+  if (buffer.swizzled) text += " swizzled";
   return text;
 }
 

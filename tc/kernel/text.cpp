@@ -171,6 +171,7 @@ BufferPtr TextReader::define_buffer(Space default_space, int argument) {
   if (accept("registers")) buffer->space = Space::Register;
   if (accept("shared")) buffer->space = Space::Shared;
   buffer->writable = accept("writable");
+  buffer->swizzled = accept("swizzled");
   buffer->argument = accept("argument") ? static_cast<int>(integer()) : argument;
   defined_.push_back({text_name, Definition::Kind::Buffer, {}, buffer, {}});
   return buffer;

@@ -103,6 +103,8 @@ private:
       expression(index);
       if (index && index->type.elem != DType::Int64 && index->type.elem != DType::Int32)
         error("a subscript of '{}' has type {}", b->name, to_text(index->type));
+      if (index && index->type.lanes > 1 && b->swizzled)
+        error("a vector of swizzled buffer '{}'", b->name);
     }
   }
 
@@ -431,6 +433,10 @@ private:
     if (space == Space::Shared && kernel_.threads.empty())
       error("shared buffer '{}' in a kernel without threads", n.buffer->name);
     if (n.buffer->argument != -1) error("local buffer '{}' is an argument", n.buffer->name);
+    if (n.buffer->swizzled && (space != Space::Shared || bits(n.buffer->type) != 16 ||
+                               n.buffer->alignment % kSwizzledAlignment != 0))
+      error("swizzled buffer '{}' is not of 16-bit elements in shared memory, {} bytes aligned",
+            n.buffer->name, kSwizzledAlignment);
     for (const auto stride : n.buffer->strides)
       if (stride < 0) error("local buffer '{}' has a negative stride", n.buffer->name);
     define(*n.buffer);

@@ -39,6 +39,7 @@ TEST_P(Fragments, EqualTheInterpreter) {
   int texts = 0;
   int on_cores = 0;
   int in_stages = 0;
+  int swizzled = 0;
   int refused = 0;
   for (std::uint64_t begin = first; begin < first + count; begin += kBatch) {
     EmulatedCompiler compiler(GetParam());
@@ -50,6 +51,7 @@ TEST_P(Fragments, EqualTheInterpreter) {
     compiler.for_each([&](const std::string&, const codegen::cuda::Source& source) {
       ++texts;
       on_cores += source.text.find("tc::multiply_by_warp") == std::string::npos ? 0 : 1;
+      swizzled += source.text.find("tc::swizzled") == std::string::npos ? 0 : 1;
       in_stages += source.text.find("tc::copy_elements") == std::string::npos ? 0 : 1;
     });
     for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -62,12 +64,13 @@ TEST_P(Fragments, EqualTheInterpreter) {
   }
   fmt::print("{}: {} programs run, {} compared exactly; {} of {} texts use tensor cores, {} with "
              "copies in "
-             "stages; {} sets of options refused\n",
-             GetParam(), run, exact, on_cores, texts, in_stages, refused);
+             "stages, {} swizzled; {} sets of options refused\n",
+             GetParam(), run, exact, on_cores, texts, in_stages, swizzled, refused);
   // A generator whose programs do not run, or not on tensor cores, would show nothing.
   EXPECT_GT(run * 10, static_cast<int>(count) * 8);
   EXPECT_GT(on_cores * 5, texts);
   EXPECT_GT(in_stages * 4, on_cores);
+  EXPECT_EQ(swizzled > 0, GetParam() == std::string("sm_90a"));
   EXPECT_EQ(refused, 0);
 }
 

@@ -130,6 +130,22 @@ def f(bfloat16(48,96) A, bfloat16(48,96) B) -> (C) {
   C(m,n) +=! A(m,r_k) * B(n,r_k)
 }
 )"},
+      {"swizzled products along k", R"(# fuzz def f
+# fuzz inputs 13 integer
+# fuzz views A=aligned B=aligned
+# fuzz options {"version":1,"tile":[32,16],"threads":128}
+def f(bfloat16(32,448) A, bfloat16(16,448) B) -> (float(32,16) C) {
+  C(m,n) +=! A(m,r_k) * B(n,r_k)
+}
+)"},
+      {"swizzled products across k", R"(# fuzz def f
+# fuzz inputs 14 integer
+# fuzz views A=aligned B=aligned
+# fuzz options {"version":1,"tile":[64,64],"threads":128,"contract_block_k":16}
+def f(float16(48,64) A, float16(48,64) B) -> (float(64,64) C) {
+  C(m,n) +=! A(r_k,m) * B(r_k,n)
+}
+)"},
       {"products of single elements", R"(# fuzz def f
 # fuzz inputs 12 integer
 # fuzz options {"version":1,"tile":[40,24],"threads":128,"contract_block_k":16}

@@ -107,6 +107,10 @@ Emitter::Place Emitter::place(const kernel::Buffer& buffer, const std::vector<Ex
   if (at.is_apart && step != 0) offset = kernel::ramp(offset, step, lanes);
   if (scattered) offset = kernel::add(scattered, offset);
   at.offset = value(offset);
+  if (buffer.swizzled) {
+    headers_.insert("fragment");
+    at.offset = {fmt::format("tc::swizzled({})", at.offset.code), Binding::Whole, at.offset.elem};
+  }
   const std::int64_t factor = factor_of(base);
   if (bits(buffer.type) == 4) {
     // A whole byte only where the element is known to begin one.

@@ -12,7 +12,8 @@ namespace tc::codegen::cuda {
 namespace {
 
 std::string panel_shape(const kernel::MmaPanel& panel) {
-  return fmt::format("tc::panel_shape<{}, {}, {}>", panel.k_inner, panel.along_k, panel.along_kept);
+  return fmt::format("tc::panel_shape<{}, {}, {}{}>", panel.k_inner, panel.along_k,
+                     panel.along_kept, panel.buffer->swizzled ? ", true" : "");
 }
 
 /// The instruction of a warp group for one shape: its accumulators are operands by name, so there
@@ -55,7 +56,9 @@ void Emitter::mma(const kernel::Mma& n) {
   for (std::size_t d = 0; d < n.first.size(); ++d)
     first += kernel::constant_int(n.first[d]).value_or(0) * n.accumulator->strides[d];
   const auto corner = [&](const kernel::MmaPanel& panel) {
-    const Place at = place(*panel.buffer, panel.corner, 1);
+    kernel::Buffer plain = *panel.buffer;
+    plain.swizzled = false;  // which leaves a corner where it is
+    const Place at = place(plain, panel.corner, 1);
     return fmt::format("{} + {}", at.buffer, wrapped(at.offset, Binding::Product));
   };
   const std::string rows = corner(n.rows);

@@ -83,7 +83,15 @@ public:
     const std::string head = signature(name, threads, groups);
     positions(*shape);
     if (auto rejection = shared_arrays(result.info, target)) return *rejection;
-    if (uses_.multiplies && kernel::has_warp_groups(target)) emitter_.use_warp_groups();
+    const bool swizzled = std::any_of(uses_.shared.begin(), uses_.shared.end(),
+                                      [](const auto& buffer) { return buffer->swizzled; });
+    if (uses_.multiplies && kernel::has_warp_groups(target))
+      emitter_.use_warp_groups();
+    else if (swizzled)
+      return Rejection{
+          RejectionKind::Unsupported,
+          fmt::format("kernel '{}' has swizzled panels, which products on {} do not read",
+                      kernel_.name, target.arch)};
     emitter_.statement(kernel_.body);
     result.headers = emitter_.headers();
     result.definitions = emitter_.definitions();

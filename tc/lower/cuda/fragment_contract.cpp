@@ -132,12 +132,17 @@ private:
     };
     panels_.push_back(panel(*rows, roles_.rows, result_.cover.rows, "rows"));
     panels_.push_back(panel(*columns, roles_.columns, result_.cover.columns, "columns"));
-    const std::int64_t bytes = panels_[0].stage_bytes() + panels_[1].stage_bytes();
-    const std::int64_t room = resources_.shared_bytes / bytes;
-    if (room < 1) return false;
-    const std::int64_t blocks = ceil_div(extent(op_, blocked_), depth_);
     const bool async = panels_[0].can_be_async() && panels_[1].can_be_async();
+    const std::int64_t alignment =
+        async && resources_.begins_products ? 2 * kernel::kSwizzledAlignment : 0;
+    const std::int64_t bytes = panels_[0].stage_bytes() + panels_[1].stage_bytes();
+    const std::int64_t room = std::max(resources_.shared_bytes - alignment, bytes) / bytes;
+    if (resources_.shared_bytes < bytes) return false;
+    const std::int64_t blocks = ceil_div(extent(op_, blocked_), depth_);
     if (async && room >= 2) {
+      if (resources_.begins_products)
+        for (auto& panel : panels_)
+          panel.swizzle();
       // Few accumulators leave registers for two blocks of threads, if their panels fit too.
       const std::int64_t shared_by_two = room / 2;
       const bool two = result_.cover.accumulators() <= kForTwo && shared_by_two >= kFewStages;
@@ -236,7 +241,7 @@ private:
       for (std::size_t d = blocks + 1; d < rows.size(); ++d)
         lines *= rows[d].reach;
       if (blocks + 1 == rows.size()) lines *= kernel::kMmaRows;
-      mma.block_distance = mma.rows.along_kept * lines / kernel::kMmaLine;
+      mma.block_distance = mma.rows.along_kept * lines / panels_[0].lines_of_core();
       mma.columns.along_kept *= result_.cover.columns.back().groups;
       out.emplace_back(std::move(mma));
       std::size_t d = place.size();

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kLine = kernel::kMmaLine;
 constexpr std::int64_t kPadding = kLine;  ///< elements behind the lines of one k / 8 or kept / 8
+constexpr std::int64_t kSwizzledLine = kernel::kSwizzledLine;
 constexpr std::int64_t kMostSideBySide = 32;  ///< threads along memory
 constexpr int kUnrolled = 8;
 
@@ -83,10 +84,24 @@ std::int64_t FragmentPanel::lines() const {
   return count;
 }
 
+std::int64_t FragmentPanel::padding() const {
+  return line_ == kLine ? kPadding : 0;
+}
+
 std::int64_t FragmentPanel::stage_bytes() const {
-  const std::int64_t chunks = k_inner_ ? source_.depth / kLine : lines() / kLine;
-  const std::int64_t chunk = (k_inner_ ? lines() : source_.depth) * kLine + kPadding;
+  const std::int64_t chunks = k_inner_ ? source_.depth / line_ : lines() / line_;
+  const std::int64_t chunk = (k_inner_ ? lines() : source_.depth) * line_ + padding();
   return chunks * chunk * 2;
+}
+
+void FragmentPanel::swizzle() {
+  const auto& last = source_.along.back();
+  // Warp groups that share columns have every other eight of them.
+  const bool whole =
+      k_inner_ ? source_.depth % kSwizzledLine == 0
+               : last.reach % kSwizzledLine == 0 &&
+                     (last.groups == 1 || last.places * last.groups * kSwizzledLine == last.reach);
+  if (whole) line_ = kSwizzledLine;
 }
 
 void FragmentPanel::allocate(std::int64_t stages, Names& names) {
@@ -95,7 +110,8 @@ void FragmentPanel::allocate(std::int64_t stages, Names& names) {
   buffer->name = source_.name;
   buffer->type = std::get<kernel::Load>(source_.value->node).buffer->type;
   buffer->space = kernel::Space::Shared;
-  buffer->alignment = 16;
+  buffer->swizzled = line_ == kSwizzledLine;
+  buffer->alignment = buffer->swizzled ? kernel::kSwizzledAlignment : 16;
   buffer->writable = true;
   // Innermost first, reversed below.
   std::vector<std::int64_t> extents{kLine};
@@ -106,13 +122,14 @@ void FragmentPanel::allocate(std::int64_t stages, Names& names) {
     strides.push_back(size);
     size = size * extent + padding;
   };
+  if (buffer->swizzled) add(line_ / kLine, 0);
   if (k_inner_) {
     for (std::size_t d = source_.along.size(); d-- > 0;)
-      add(source_.along[d].reach, d == 0 ? kPadding : 0);
-    add(source_.depth / kLine, 0);
+      add(source_.along[d].reach, d == 0 ? padding() : 0);
+    add(source_.depth / line_, 0);
   } else {
-    add(source_.depth, kPadding);
-    add(source_.along.back().reach / kLine, 0);
+    add(source_.depth, padding());
+    add(source_.along.back().reach / line_, 0);
     for (std::size_t d = source_.along.size() - 1; d-- > 0;)
       add(source_.along[d].reach, 0);
   }
@@ -207,22 +224,26 @@ tile::Op FragmentPanel::fill(const ExprPtr& block, const ExprPtr& stage, const E
   const std::int64_t piece = lanes_ == 1 ? kLine : lanes_;
   const ExprPtr piece_number = kernel::binary(BinaryOp::FloorDiv, place(line_dim()), number(piece));
   const ExprPtr in_piece = kernel::binary(BinaryOp::FloorMod, place(line_dim()), number(piece));
-  const ExprPtr chunk =
+  const ExprPtr eighth =
       piece == kLine ? piece_number
                      : kernel::binary(BinaryOp::FloorDiv, piece_number, number(kLine / piece));
-  const ExprPtr in_chunk =
+  const ExprPtr in_eighth =
       piece == kLine ? in_piece
                      : kernel::add(kernel::mul(kernel::binary(BinaryOp::FloorMod, piece_number,
                                                               number(kLine / piece)),
                                                number(piece)),
                                    in_piece);
+  const ExprPtr line_number =
+      line_ == kLine ? eighth : kernel::binary(BinaryOp::FloorDiv, eighth, number(line_ / kLine));
   std::vector<ExprPtr>& subscripts = op.targets[0].subscripts;
   subscripts.push_back(stage);
-  if (k_inner_) subscripts.push_back(chunk);
+  if (k_inner_) subscripts.push_back(line_number);
   for (const int d : source_.kept)
-    subscripts.push_back(!k_inner_ && d == source_.kept.back() ? chunk : place(d));
+    subscripts.push_back(!k_inner_ && d == source_.kept.back() ? line_number : place(d));
   if (!k_inner_) subscripts.push_back(place(source_.reduction));
-  subscripts.push_back(in_chunk);
+  if (line_ > kLine)
+    subscripts.push_back(kernel::binary(BinaryOp::FloorMod, eighth, number(line_ / kLine)));
+  subscripts.push_back(in_eighth);
   if (condition && constant_of(condition).value_or(0) == 0) op.conditions.push_back(condition);
 
   const std::size_t line = k_inner_ ? op.dims.size() - 1 : op.dims.size() - 2;
@@ -272,9 +293,9 @@ kernel::MmaPanel FragmentPanel::operand(const ExprPtr& stage,
   kernel::MmaPanel panel;
   panel.buffer = buffer_;
   panel.k_inner = k_inner_;
-  const std::int64_t chunk = (k_inner_ ? lines() : source_.depth) * kLine + kPadding;
-  panel.along_k = k_inner_ ? chunk : kLine * kLine;
-  panel.along_kept = k_inner_ ? kLine * kLine : chunk;
+  const std::int64_t chunk = (k_inner_ ? lines() : source_.depth) * line_ + padding();
+  panel.along_k = k_inner_ ? chunk : kLine * line_;
+  panel.along_kept = k_inner_ ? kLine * line_ : chunk;
   std::vector<ExprPtr>& corner = panel.corner;
   corner.push_back(stage);
   if (k_inner_) corner.push_back(number(0));
@@ -282,12 +303,13 @@ kernel::MmaPanel FragmentPanel::operand(const ExprPtr& stage,
     const bool last = d + 1 == source_.kept.size();
     const auto& along = source_.along[d];
     const std::int64_t own = d < place.size() ? place[d] * along.groups : 0;
-    const std::int64_t points = !last ? 1 : k_inner_ ? unit : unit / kLine;
+    const std::int64_t points = !last ? 1 : k_inner_ ? unit : unit / line_;
     ExprPtr at = number(own);
     if (along.groups > 1) at = kernel::add(at, kernel::mul(group, number(points)));
     corner.push_back(at);
   }
   if (!k_inner_) corner.push_back(number(0));
+  if (line_ > kLine) corner.push_back(number(0));
   corner.push_back(number(0));
   return panel;
 }

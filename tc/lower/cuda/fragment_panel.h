@@ -2,16 +2,19 @@
 //
 // One operand of a product on tensor cores in shared memory. Internal to the room.
 //
-//   contiguous along k                 [stage][k / 8][kept...][k % 8]
-//   along its last kept dim, or none   [stage][outer kept...][kept / 8][k][kept % 8]
+//   contiguous along k                 [stage][k / line][kept...][k % line]
+//   along its last kept dim, or none   [stage][outer kept...][kept / line][k][kept % line]
 //
-// Every 64 elements in a row are a core matrix. Where neighbours in memory are copied together, by
-// eight threads, they go to lines that are one line more than a multiple of all banks apart.
+// Every eight lines in a row are a core matrix. A line is 64 elements, which are all banks, and the
+// panel is swizzled, so that neither copies nor products meet in a bank; or, where instructions of
+// a warp multiply or the dim is not whole such lines, 8 elements: then what eight threads copy
+// together goes to lines that are one line more than a multiple of all banks apart.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "tc/kernel/mma.h"
 #include "tc/lower/cuda/fragment_cover.h"
 #include "tc/lower/op/op_info.h"
 
@@ -37,8 +40,12 @@ public:
   std::int64_t stage_bytes() const;
   /// The elements can be copied in aligned pieces of 4 bytes and more.
   bool can_be_async() const { return lanes_ >= 2; }
+  /// Lines of all banks for what instructions of warp groups read, if the panel has whole ones.
+  void swizzle();
   void allocate(std::int64_t stages, Names& names);
   const kernel::BufferPtr& buffer() const { return buffer_; }
+  /// Elements of the last kept dim between operands `along_kept` apart.
+  std::int64_t lines_of_core() const { return k_inner_ ? kernel::kMmaLine : line_; }
 
   /// Copies the block of the reduction that begins here, under a condition if there is one.
   enum class Waiting { Yes, No };
@@ -57,12 +64,14 @@ private:
   kernel::ExprPtr begin(int dim, const kernel::ExprPtr& block) const;
   kernel::ExprPtr guard() const;
   Ranges ranges() const;
+  std::int64_t padding() const;
   int line_dim() const { return k_inner_ ? source_.reduction : source_.kept.back(); }
   std::int64_t lines() const;  ///< elements of all kept dims
 
   Source source_;
   bool k_inner_ = true;
   int lanes_ = 1;
+  std::int64_t line_ = kernel::kMmaLine;  ///< elements
   kernel::BufferPtr buffer_;
 };
 

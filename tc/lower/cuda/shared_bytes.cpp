@@ -13,6 +13,8 @@ std::int64_t shared_bytes(const std::vector<tile::Node>& nodes) {
     const auto* local = std::get_if<tile::Local>(&node);
     if (!local || local->buffer->space != kernel::Space::Shared) continue;
     total += ceil_div(kernel::span_bytes(*local->buffer), kSharedAlignment) * kSharedAlignment;
+    // What may lie unused in front of it.
+    if (local->buffer->swizzled) total += local->buffer->alignment;
   }
   return total;
 }

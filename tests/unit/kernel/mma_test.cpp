@@ -98,6 +98,44 @@ TEST(Mma, VerifierRefusesWhatDoesNotFit) {
             "a product into 32 registers from 0 on of 'sums', which has 16");
 }
 
+TEST(Mma, SwizzledPanels) {
+  const std::string text = R"(kernel k {
+  buffer A bfloat16[64, 64] align 16
+  thread t 128
+  alloc sums float32[1, 8, 2, 2] align 16 registers writable
+  alloc rows bfloat16[2, 1, 64, 64] align 1024 shared writable swizzled
+  alloc columns bfloat16[1, 64, 64] align 1024 shared writable swizzled
+  copy 8 rows[0, 0, t / 8, t % 8 * 8] = A[t / 8, t % 8 * 8]
+  await copies 0
+  barrier block
+  mma sums[0, 0, 0, 0] blocks 1 apart 0 width 64 depth 64 rows rows[0, 0, 0, 0] k_inner 4096 512 columns columns[0, 0, 0] kept_inner 512 4096
+  await products 0
+}
+)";
+  const Kernel kernel = parsed(text);
+  EXPECT_EQ(print(kernel), text);
+  EXPECT_TRUE(verify(kernel).empty());
+  const auto problem = [&](const std::string& part, const std::string& other) {
+    std::string changed = text;
+    const auto at = changed.find(part);
+    EXPECT_NE(at, std::string::npos) << part;
+    const auto errors = verify(parsed(changed.replace(at, part.size(), other)));
+    return errors.empty() ? "" : errors.front();
+  };
+  EXPECT_EQ(problem("depth 64", "depth 48"), "lines of 'rows' have 64 elements");
+  EXPECT_EQ(problem("width 64", "width 32"), "lines of 'columns' have 64 elements");
+  EXPECT_EQ(problem("k_inner 4096 512", "k_inner 4096 520"),
+            "core matrices of 'rows' lie 4096 and 520 elements apart");
+  EXPECT_EQ(problem("rows[0, 0, 0, 0] k_inner 4096 512", "rows[0, 0, 0, 0] k_inner 4096 1536"),
+            "a product reads element 11263 of 'rows', which has 8192");
+  EXPECT_EQ(problem("[1, 64, 64] align 1024", "[1, 64, 64] align 512"),
+            "swizzled buffer 'columns' is not of 16-bit elements in shared memory, 1024 bytes "
+            "aligned");
+  EXPECT_EQ(problem("copy 8 rows[0, 0, t / 8, t % 8 * 8] = A[t / 8, t % 8 * 8]",
+                    "rows[0, 0, 0, ramp(0, 1, 2)] = broadcast(1.0f, 2)"),
+            "a vector of swizzled buffer 'rows'");
+}
+
 TEST(Mma, VerifierRefusesDivergence) {
   EXPECT_EQ(
       violation("mma sums[0, 0, 0, 0] blocks 1 apart 512 width 32 depth 16 rows rows[0, 0, 0] "

@@ -12,13 +12,29 @@
 
 namespace tc {
 
-/// Core matrices of a panel: elements of a line differ in k or not, elements between neighbours.
-template <bool KInner, int AlongK, int AlongKept>
+/// Core matrices of a panel: elements of a line differ in k or not, elements between neighbours,
+/// whether the panel is swizzled (kernel::Buffer).
+template <bool KInner, int AlongK, int AlongKept, bool Swizzled = false>
 struct panel_shape {
   static constexpr bool k_inner = KInner;
   static constexpr int along_k = AlongK;
   static constexpr int along_kept = AlongKept;
+  static constexpr bool is_swizzled = Swizzled;
+  static constexpr int line = Swizzled ? 64 : 8;
+  /// Elements from the corner to where the eight points of the sum from 8 * `eighth` on begin.
+  TC_DEVICE static constexpr int depth_offset(int eighth) {
+    if (!KInner) return eighth * AlongK;
+    return eighth * 8 / line * AlongK + eighth * 8 % line;
+  }
 };
+
+/// Where an element of a swizzled panel lies, by its offset as if it were none.
+TC_DEVICE constexpr int64 swizzled(int64 offset) {
+  return offset ^ (offset >> 3 & 56);
+}
+TC_DEVICE constexpr int swizzled(int offset) {
+  return offset ^ (offset >> 3 & 56);
+}
 
 #if !defined(__CUDACC__)
 
@@ -27,11 +43,15 @@ template <int Blocks, int BlockDistance, int Width, int Depth, class Rows, class
 struct panel_product {
   static constexpr int sums_per_thread = Blocks * Width / 2;
 
-  /// Where line `index` of a panel (a row or a column) is from k on, eight elements.
+  /// Where the element of a row or column `index` and of point `k` of the sum is.
   template <class Shape>
-  static const T* line_at(const T* panel, int index, int k) {
-    const T* core = panel + k / 8 * Shape::along_k + index / 8 * Shape::along_kept;
-    return core + index % 8 * (Shape::k_inner ? 8 : 1);
+  static const T* element_at(const T* panel, int index, int k) {
+    const int inner = Shape::k_inner ? k : index;
+    const int outer = Shape::k_inner ? index : k;
+    const int offset = inner / Shape::line * (Shape::k_inner ? Shape::along_k : Shape::along_kept) +
+                       outer / 8 * (Shape::k_inner ? Shape::along_kept : Shape::along_k) +
+                       outer % 8 * Shape::line + inner % Shape::line;
+    return panel + (Shape::is_swizzled ? swizzled(offset) : offset);
   }
   static int row_of(int half) {
     return thread_index() % 128 / 32 * 16 + thread_index() % 32 / 4 + 8 * half;
@@ -43,12 +63,11 @@ struct panel_product {
   static void announce(const T* rows, const T* columns, Read read) {
     const auto line = [&](auto shape, const T* panel, int index, int k) {
       using Shape = decltype(shape);
-      const T* first = line_at<Shape>(panel, index, k);
       if constexpr (Shape::k_inner) {
-        read(first, 8 * sizeof(T));
+        read(element_at<Shape>(panel, index, k), 8 * sizeof(T));
       } else {
         for (int i = 0; i < 8; ++i)
-          read(first + 8 * i, sizeof(T));
+          read(element_at<Shape>(panel, index, k + i), sizeof(T));
       }
     };
     for (int k = 0; k < Depth; k += 8) {
@@ -63,7 +82,7 @@ struct panel_product {
   static void add(const T* rows, const T* columns, float* sums) {
     const auto value = [](auto shape, const T* panel, int index, int k, int i) {
       using Shape = decltype(shape);
-      return storage<T>::decode(line_at<Shape>(panel, index, k)[Shape::k_inner ? i : 8 * i]);
+      return storage<T>::decode(*element_at<Shape>(panel, index, k + i));
     };
     for (int k = 0; k < Depth; k += 8) {
       float column[Width / 4][8];
@@ -127,12 +146,20 @@ TC_DEVICE void multiply_matrices(float* sums, const uint32 (&rows)[4], uint32 lo
                  : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(low), "r"(high));
 }
 
-/// How wgmma finds core matrices without swizzle: addresses and distances in units of 16 bytes.
+/// How wgmma finds core matrices: addresses and distances in units of 16 bytes. Without swizzle the
+/// first distance is the one along k; with it the one between lines in a row, which counts only
+/// where k is not the inner index.
 template <class Shape>
 TC_DEVICE uint64 panel_descriptor(uint32 address) {
-  constexpr uint64 distances = static_cast<uint64>(Shape::along_k / 8) << 16 |
-                               static_cast<uint64>(Shape::along_kept / 8) << 32;
-  return distances | ((address & 0x3ffffu) >> 4);
+  constexpr bool across = Shape::is_swizzled && !Shape::k_inner;
+  constexpr int first = Shape::is_swizzled && Shape::k_inner ? 8
+                        : across                             ? Shape::along_kept
+                                                             : Shape::along_k;
+  constexpr int second = across ? Shape::along_k : Shape::along_kept;
+  constexpr uint64 shape = static_cast<uint64>(first / 8) << 16 |
+                           static_cast<uint64>(second / 8) << 32 |
+                           static_cast<uint64>(Shape::is_swizzled ? 1 : 0) << 62;
+  return shape | ((address & 0x3ffffu) >> 4);
 }
 
 /// The instruction of a warp group for this type and number of columns; the text of a kernel that
@@ -145,6 +172,7 @@ struct warp_group_instruction;
 /// By instructions of the four warps, 16 rows of a block each.
 template <int Blocks, int BlockDistance, int Width, int Depth, class Rows, class Columns, class T>
 TC_DEVICE void multiply_by_warps(float* sums, const T* rows, const T* columns TC_CALLER) {
+  static_assert(!Rows::is_swizzled && !Columns::is_swizzled, "panels of warp groups");
 #if !defined(__CUDACC__)
   using product = panel_product<Blocks, BlockDistance, Width, Depth, Rows, Columns, T>;
   meet_warp(line);
@@ -236,8 +264,9 @@ TC_DEVICE void multiply_by_warp_group(float* sums, const T* rows, const T* colum
 #pragma unroll
     for (int b = 0; b < Blocks; ++b)
       instruction::run(sums + b * (Width / 2),
-                       row_panel + static_cast<uint64>((b * BlockDistance + k * Rows::along_k) / 8),
-                       column_panel + static_cast<uint64>(k * Columns::along_k / 8));
+                       row_panel +
+                           static_cast<uint64>((b * BlockDistance + Rows::depth_offset(k)) / 8),
+                       column_panel + static_cast<uint64>(Columns::depth_offset(k) / 8));
 #endif
 }
 
