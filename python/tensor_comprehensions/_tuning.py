@@ -103,6 +103,8 @@ class TunerConfig:
         if not made["trials"] and ("generations" in given or "pop_size" in given):
             made["trials"] = given.get("generations", _GENERATIONS) * given.get("pop_size", _POPULATION)
         made["seconds"] = given.get("seconds", 0.0 if made["trials"] else 60.0)
+        if not made["seconds"] and not made["trials"]:
+            raise ArgumentError("a search without a budget would not end: give `seconds` above 0, or `trials`")
         return made
 
     def __repr__(self) -> str:
@@ -130,11 +132,11 @@ def _make_empty_field(name: str, reason: str) -> Any:
 for _name in TunerConfig._FIELDS:
     setattr(TunerConfig, _name, _make_field(_name))
 for _name, _reason in {
-    "crossover_rate": "no search crosses candidates",
-    "mutation_rate": "the distance of new candidates follows from what was measured",
+    "crossover_rate": "the evolutionary search has a rate of its own",
+    "mutation_rate": "the evolutionary search has a rate of its own",
     "logtostderr": "trials are in the result",
     "stderrthreshold": "trials are in the result",
-    "number_elites": "each round starts from the best candidates measured",
+    "number_elites": "the evolutionary search has a number of its own",
     "tuner_min_launch_total_threads": "candidates that leave the machine idle lose by their times",
 }.items():
     setattr(TunerConfig, _name, _make_empty_field(_name, _reason))

@@ -450,9 +450,14 @@ private:
   /// When a position that data tell is there; 0: it is computed.
   double loaded_index(const ExprPtr& index) {
     double ready = 0;
+    std::set<const Expr*> counted;  // for the positions of what is loaded here
     walk(index, [&](const Expr& e) {
-      if (const auto* inner = std::get_if<Load>(&e.node))
+      if (counted.contains(&e)) return;
+      if (const auto* inner = std::get_if<Load>(&e.node)) {
         ready = std::max(ready, load(*inner, e.type.lanes));
+        for (const auto& position : inner->indices)
+          walk(position, [&](const Expr& below) { counted.insert(&below); });
+      }
       if (const auto* name = std::get_if<VarRef>(&e.node)) {
         const auto found = loaded_.find(name->var.id);
         if (found != loaded_.end()) ready = std::max(ready, found->second);

@@ -178,12 +178,10 @@ bool is_time(const std::string& text) {
          });
 }
 
-/// Names go to terminals.
+/// What goes to terminals is ASCII without control characters, some of which other encodings have
+/// too.
 bool is_printable(const std::string& text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-  });
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 /// What is wrong in a record whose fields have their types; empty: nothing.
@@ -197,8 +195,9 @@ std::string problem_of(const Record& record) {
   if (!record.created.empty() && !is_time(record.created))
     return fmt::format("'{}' is no time in UTC", record.created.substr(0, 40));
   if (!is_printable(identity.def) || !is_printable(identity.arch) ||
+      !is_printable(record.verification) || !is_printable(record.provenance) ||
       !std::all_of(identity.size_names.begin(), identity.size_names.end(), is_printable))
-    return "names have no control characters";
+    return "names, the check and the provenance are of printable ASCII characters";
   return {};
 }
 

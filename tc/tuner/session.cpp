@@ -393,7 +393,42 @@ std::vector<std::size_t> Session::finalists() const {
   return chosen;
 }
 
+/// Whether a search with these settings may come to them.
+bool Session::may_propose(const MappingOptions& options) const {
+  const std::vector<std::string>& fixed = work_.settings.fixed;
+  bool may = true;
+  for_each_field([&](const auto& field) {
+    const bool is_free =
+        is_searched(field.name) && std::find(fixed.begin(), fixed.end(), field.name) == fixed.end();
+    may = may && (is_free || options.*field.member == work_.settings.options.*field.member);
+  });
+  return may;
+}
+
+/// A short search must not end with less than an earlier one found.
+void Session::add_best_known() {
+  if (work_.is_comparison) return;
+  const Record* best = nullptr;
+  for (const auto& [text, record] : known_) {
+    if (record.is_usable() && may_propose(record.options) &&
+        (best == nullptr || record.median_us < best->median_us))
+      best = &record;
+  }
+  const auto is_best = [&](const Candidate& candidate) {
+    return candidate.options == best->options;
+  };
+  if (best == nullptr || std::any_of(tried_.begin(), tried_.end(), is_best)) return;
+  Candidate candidate;
+  candidate.options = best->options;
+  candidate.code = best->code;
+  candidate.record = *best;
+  ++progress_.resumed;
+  finish(candidate, {}, kNoDevice);
+  tried_.push_back(std::move(candidate));
+}
+
 void Session::compare_finalists() {
+  add_best_known();
   const std::vector<std::size_t> chosen = finalists();
   const std::size_t fewest = work_.is_comparison ? 1 : 2;
   if (chosen.size() < fewest || is_over(end_)) return;

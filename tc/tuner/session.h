@@ -74,6 +74,8 @@ private:
   /// Candidates proposed together, in the order of their proposal.
   using Round = std::vector<Candidate>;
 
+  bool may_propose(const MappingOptions& options) const;
+  void add_best_known();
   bool open_round();
   void close_round(bool is_complete);
   void feed();

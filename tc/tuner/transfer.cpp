@@ -55,7 +55,8 @@ Transfer::Place& Transfer::place(const std::vector<std::int64_t>& sizes) {
   } else {
     Result<compiler::FrontEnd, Failure> front =
         compiler::front_end(source_, def_, metadata_at(sizes), compiler::fresh_alignment(target_));
-    if (!front) return place;
+    // Records may say any sizes: also some at which the program is none.
+    if (!front || compiler::prove(source_, *front)) return place;
     place.front = std::move(front).value();
   }
   if (target_.kind == TargetKind::Cpu) {

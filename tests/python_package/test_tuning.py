@@ -99,7 +99,8 @@ def test_a_budget_is_a_time(budget, seconds):
 def test_a_search_within_a_budget(pair):
     assert tc.autotune(MATMUL, "matmul", *pair, tuner_config=FEW, budget="30s").best_us > 0
     assert isinstance(tc.autotune_and_compile(MATMUL, "matmul", *pair, tuner_config=FEW, budget=30), tc.Executor)
-    for wrong in ("soon", "5 parsecs", -1, float("nan"), [1]):
+    # Without a limit of time or number a search would not end.
+    for wrong in ("soon", "5 parsecs", -1, float("nan"), [1], 0, "0s"):
         with pytest.raises(tc.ArgumentError, match="budget|seconds"):
             tc.autotune(MATMUL, "matmul", *pair, budget=wrong)
 

@@ -129,6 +129,20 @@ TEST(BlockCounts, PositionsThatDataTellAreFarApart) {
   EXPECT_GE(gather.warp_cycles, 2 * kLatencies.global) << "one load after the other";
 }
 
+TEST(BlockCounts, PositionsOfPositionsAreReadOnce) {
+  const auto lines = [](int depth) {
+    std::string index = "t";
+    for (int i = 0; i < depth; ++i)
+      index = "int64(table[" + index + "])";
+    return counts_of("  grid b 8\n  thread t 32\n", "  y[t] = x[" + index + ", 0]\n").line_requests;
+  };
+  // The line of y, one of positions side by side, and 32 of what lies far apart.
+  EXPECT_EQ(lines(1), 1 + 1 + 32);
+  EXPECT_EQ(lines(3), 1 + 1 + 3 * 32);
+  // That many levels would take forever if each were counted for all that are around it.
+  EXPECT_EQ(lines(40), 1 + 1 + 40 * 32);
+}
+
 /// 64 x 32 sums over 16 and over 512 products on tensor cores, from panels that are copied past
 /// the registers.
 BlockCounts product_counts(int rounds) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "example_records.h"
 #include "tc/tuner/record_queue.h"
@@ -115,6 +116,20 @@ TEST_F(RecordsTest, JsonErrorsSayWhatIsWrong) {
   EXPECT_NE(error_of("measured", "guessed").find("guessed"), std::string::npos);
   EXPECT_NE(error_of("12.5", "0").find("above 0"), std::string::npos);
   EXPECT_NE(error_of("\"cpu\"", "\"tpu\"").find("tpu"), std::string::npos);
+  // Names, the check and the provenance are printed: nothing in them moves a terminal's cursor.
+  Record printed = example_record({7, 9}, 3, 12.5);
+  for (const char* text : {"\x1b[2J", "a\nb", "\u009b2J", "\u202eabc", "\x7f"}) {
+    for (std::string* member :
+         {&printed.identity.def, &printed.identity.arch, &printed.identity.size_names[0],
+          &printed.verification, &printed.provenance}) {
+      const std::string before = std::exchange(*member, text);
+      const auto read = record_from_json(to_json(printed));
+      ASSERT_FALSE(read.has_value()) << text;
+      EXPECT_NE(read.error().find("printable"), std::string::npos) << read.error();
+      *member = before;
+    }
+  }
+  EXPECT_TRUE(record_from_json(to_json(printed)).has_value());
   EXPECT_FALSE(record_from_json("{").has_value());
   EXPECT_FALSE(record_from_json("{\"record\":\"tuned-2\"}").has_value());
   for (const char* code : {"\"12\"", "\"00000000000000zz\"", "\"-000000000000001\"", "1", "null"})

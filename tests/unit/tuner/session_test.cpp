@@ -85,6 +85,40 @@ TEST_F(SessionTest, EveryCandidateIsMeasured) {
   EXPECT_EQ(report->note, "");
 }
 
+TEST_F(SessionTest, TheBestOfAnEarlierRunIsAmongTheFinalists) {
+  Record known;
+  known.identity.program = "p";
+  known.outcome = Outcome::Measured;
+  known.options.tile = {3, 5, 7};  // no draw comes to that
+  known.options.tasks = 1;
+  known.median_us = 1;
+  known.code = 77;
+  ASSERT_TRUE(records_->put(known));
+  Record other = known;
+  other.options.tile = {5, 5, 7};
+  other.median_us = 2;
+  ASSERT_TRUE(records_->put(other));
+  // By the script a job's time is its number plus 10.5, and those of the comparison have none.
+  const auto finalists = [](const TuneReport& report) {
+    std::vector<std::vector<std::int64_t>> tiles;
+    for (const TuneTrial& trial : report.trials)
+      if (trial.finalist && trial.resumed) tiles.push_back(trial.options.tile);
+    return tiles;
+  };
+  const auto report = run("");
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(finalists(*report), (std::vector<std::vector<std::int64_t>>{{3, 5, 7}}));
+  EXPECT_EQ(report->progress.trials, 8);
+  EXPECT_EQ(report->progress.resumed, 1);
+  EXPECT_EQ(report->best_us, 10.5) << "measured anew, not what the record says";
+  // A search that may not propose it does not end with it.
+  settings_.fixed = {"tasks"};
+  const auto fixed = run("");
+  ASSERT_TRUE(fixed.has_value()) << fixed.error().message;
+  for (const TuneTrial& trial : fixed->trials)
+    EXPECT_NE(trial.options.tile, known.options.tile);
+}
+
 TEST_F(SessionTest, TheReferenceIsTriedAgainWhereItsProcessEnds) {
   const std::string dies =
       "case \"$job\" in *reference*) " + first("tries", 2) + " && kill -9 $$;; esac";

@@ -104,5 +104,29 @@ TEST_F(TransferTest, AGpuIsAskedForItsKernels) {
   EXPECT_FALSE(transfer.relative_time(impossible).has_value());
 }
 
+TEST_F(TransferTest, SizesAtWhichTheProgramIsNoneSayNothing) {
+  const std::string text =
+      "def f(float(N,M) x, float(P) k) -> (y) { y(n,p) +=! x(n,2*r_m+p) where r_m in 0:M/4, "
+      "p in 0:P }";
+  Metadata call;
+  call.inputs = {{DType::Float32, {64, 256}, {}, 4}, {DType::Float32, {16}, {}, 4}};
+  const SourceBuffer source("<text>", text);
+  for (const Target& target : {target_, *cuda_target("sm_90a")}) {
+    const auto here = compiler::front_end(source, "f", call);
+    ASSERT_TRUE(here.has_value()) << here.error().message;
+    ASSERT_FALSE(compiler::prove(source, *here));
+    Transfer transfer(text, "f", call, *here, target);
+    Record record;
+    record.identity = identity_of(*here, target);
+    record.options.tile = {8, 8};
+    record.outcome = Outcome::Measured;
+    record.median_us = 8;
+    EXPECT_TRUE(transfer.relative_time(choice(record, 10)).has_value());
+    // Its subscripts are beyond M.
+    record.identity.sizes = {64, 4, 16};
+    EXPECT_FALSE(transfer.relative_time(choice(record, 10)).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace tc::tuner
