@@ -73,6 +73,16 @@ Partial identity_of(const tile::Op& op, int lanes) {
                         lanes)};
 }
 
+ExprPtr differs_from_identity(const tile::Op& op, const Partial& values, int lanes) {
+  const Partial identity = identity_of(op, lanes);
+  ExprPtr any;
+  for (std::size_t t = is_arg_reduction(op) ? 1 : 0; t < values.size(); ++t) {
+    const ExprPtr differs = kernel::binary(BinaryOp::Ne, values[t], identity[t]);
+    any = any ? kernel::binary(BinaryOp::Or, any, differs) : differs;
+  }
+  return any;
+}
+
 Partial combine(const tile::Op& op, const Partial& left, const Partial& right) {
   return combine_where(op, nullptr, left, right);
 }

@@ -12,6 +12,8 @@ using Partial = std::vector<kernel::ExprPtr>;
 
 /// Neutral element per target: for ArgMin/ArgMax the neutral value and the largest position.
 Partial identity_of(const tile::Op& op, int lanes);
+/// True where some component is not neutral, of ArgMin/ArgMax the position.
+kernel::ExprPtr differs_from_identity(const tile::Op& op, const Partial& values, int lanes);
 /// `left` combined with `right`. ArgMin/ArgMax: the better value, NaN before numbers, the lower
 /// position among equals; so the result does not depend on the order. Reductions over bool are
 /// logical: Add and Max are Or, Mul and Min are And.

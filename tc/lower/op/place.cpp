@@ -3,6 +3,7 @@
 // Statements of the register tile: what each of its places does.
 #include <algorithm>
 
+#include "tc/lower/op/agreed.h"
 #include "tc/lower/op/nest.h"
 #include "tc/support/check.h"
 
@@ -16,30 +17,6 @@ namespace {
 
 void require(ExprPtr& all, const ExprPtr& condition) {
   all = all ? kernel::binary(BinaryOp::And, all, condition) : condition;
-}
-
-/// True for a fill that several threads may store into one element: a constant at a subscript of
-/// several dims, y(i+j) = 0.
-bool is_agreed(const tile::Target& target) {
-  const auto is_constant = [](const ExprPtr& value) {
-    return std::holds_alternative<kernel::IntImm>(value->node) ||
-           std::holds_alternative<kernel::FloatImm>(value->node);
-  };
-  const auto has_several = [](const ExprPtr& subscript) { return variables(subscript).size() > 1; };
-  return target.buffer->space != kernel::Space::Register && is_constant(target.value) &&
-         std::any_of(target.subscripts.begin(), target.subscripts.end(), has_several);
-}
-
-/// True where some accumulator is no longer what it began with: an element without a contribution
-/// may never have been written, so that nothing is combined with what it holds.
-ExprPtr contributes(const tile::Op& op, const Partial& values, int lanes) {
-  const Partial identity = identity_of(op, lanes);
-  ExprPtr any;
-  for (std::size_t t = is_arg_reduction(op) ? 1 : 0; t < values.size(); ++t) {
-    const ExprPtr differs = kernel::binary(BinaryOp::Ne, values[t], identity[t]);
-    any = any ? kernel::binary(BinaryOp::Or, any, differs) : differs;
-  }
-  return any;
 }
 
 }  // namespace
@@ -191,8 +168,10 @@ void Nest::write(const Vectoriser& at, const Context& context, Partial values,
   for (const auto& target : op_.targets)
     subscripts.push_back(at(target.subscripts, context.point, context.mask));
   if (plan_.untouched && op_.targets[0].buffer->space != kernel::Space::Register) {
+    // An element without a contribution may never have been written: nothing is combined with what
+    // it holds.
     values = named(values, out);
-    require(mask, contributes(op_, values, lanes));
+    require(mask, differs_from_identity(op_, values, lanes));
   }
   if (op_.atomic) {
     out.push_back(kernel::make_stmt(kernel::Atomic{
@@ -212,10 +191,9 @@ void Nest::write(const Vectoriser& at, const Context& context, Partial values,
     if (values.size() > 1) values = named(values, out);
   }
   for (std::size_t t = 0; t < values.size(); ++t)
-    out.push_back(kernel::make_stmt(kernel::Store{op_.targets[t].buffer, subscripts[t],
-                                                  kernel::broadcast(values[t], lanes),
-                                                  mask ? kernel::broadcast(mask, lanes) : nullptr,
-                                                  !op_.combine && is_agreed(op_.targets[t])}));
+    out.push_back(kernel::make_stmt(kernel::Store{
+        op_.targets[t].buffer, subscripts[t], kernel::broadcast(values[t], lanes),
+        mask ? kernel::broadcast(mask, lanes) : nullptr, is_agreed(op_, op_.targets[t])}));
 }
 
 /// The result of one element: accumulators that differ in reduction dims only, combined pairwise in
