@@ -17,19 +17,25 @@ using kernel::ExprPtr;
 
 namespace {
 
-/// Whether partial results of several threads may be combined: every reduction dim leaves the
-/// element alone and partial results stay in registers.
-bool can_split_reductions(const tile::Op& op, const OpInfo& info, const Ranges& outer) {
-  if (!op.combine) return false;
+/// How partial results of several threads are combined.
+struct Splitting {
+  bool possible = false;
+  bool may_be_empty = false;  ///< elements may have no contribution, and nobody wrote them before
+};
+
+/// Possible where every reduction dim leaves the element alone and partial results stay in
+/// registers.
+Splitting split_of_reductions(const tile::Op& op, const OpInfo& info, const Ranges& outer) {
+  if (!op.combine) return {};
   for (std::size_t d = 0; d < op.dims.size(); ++d)
-    if (op.dims[d].reduction && info.in_target[d]) return false;
+    if (op.dims[d].reduction && info.in_target[d]) return {};
   for (const auto& target : op.targets)
-    if (std::any_of(target.subscripts.begin(), target.subscripts.end(), contains_load))
-      return false;
+    if (std::any_of(target.subscripts.begin(), target.subscripts.end(), contains_load)) return {};
   tile::Op plain = op;
   plain.layout = plain_layout(op, info);
   const auto plan = plan_nest(plain, outer);
-  return plan && plan->registers && !plan->partial_in_memory;
+  if (!plan || !plan->registers || plan->partial_in_memory) return {};
+  return {true, plan->untouched};
 }
 
 /// The order of plain_order(), with the vector dim as far in as its kind of dim goes.
@@ -58,7 +64,8 @@ public:
         options_(options), names_(names) {}
 
   std::vector<tile::Node> run(SharingLimits limits) {
-    limits.split_reductions = limits.split_reductions && can_split_reductions(op_, info_, outer_);
+    splitting_ = split_of_reductions(op_, info_, outer_);
+    limits.split_reductions = limits.split_reductions && splitting_.possible;
     limits.atomic = op_.atomic || may_update_atomically(op_, options_);
     plan_ = plan_sharing(op_, info_, threads_, options_, limits);
     if (plan_.parts > 1 && part_bytes() > room_) {
@@ -162,6 +169,8 @@ private:
       subscripts.back() = kernel::var_ref(join.dims.back().var);
       join.targets[t].value = kernel::load(buffer, subscripts);
     }
+    // Parts of an element without a contribution contribute nothing either.
+    if (splitting_.may_be_empty) join.conditions.push_back(has_contribution(join));
     shared.from_identity = true;
     shared.atomic = false;
     finish(shared);
@@ -195,6 +204,13 @@ private:
     return elements;
   }
 
+  static ExprPtr has_contribution(const tile::Op& join) {
+    Partial parts;
+    for (const auto& target : join.targets)
+      parts.push_back(target.value);
+    return differs_from_identity(join, parts, 1);
+  }
+
   /// The combination of the parts, but for its values.
   tile::Op joining() {
     tile::Op join = op_;
@@ -226,6 +242,7 @@ private:
   std::int64_t room_;
   const MappingOptions& options_;
   Names& names_;
+  Splitting splitting_;
   SharePlan plan_;
 };
 
