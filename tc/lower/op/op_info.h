@@ -18,8 +18,8 @@ void add_loop(Ranges& ranges, const tile::Loop& loop);
 
 /// Whether a load may run where its operation does not.
 enum class Safety {
-  Always,    ///< in bounds even where the dims given as `overrun` are rounded up
-  InBox,     ///< in bounds at every point of the box, whatever the conditions say
+  Always,    ///< readable even where the dims given as `overrun` are rounded up
+  InBox,     ///< readable at every point of the box, whatever the conditions say
   Executed,  ///< only where the operation executes
 };
 

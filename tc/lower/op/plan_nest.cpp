@@ -181,11 +181,11 @@ bool all_in_bounds(const std::vector<ExprPtr>& loads, const Ranges& ranges) {
   });
 }
 
-/// Whether elements beyond the box may be read: those of shared memory hold no value before they
-/// are written, those of what the program writes may be another block's, which writes them
-/// meanwhile. The panels of a staged contraction, which accumulates in registers, are filled to
-/// their ends.
-bool is_readable_beyond(const tile::Op& op, const ExprPtr& load) {
+/// Whether elements may be read that the operation does not need, beyond its box or where its
+/// conditions do not hold: those of shared memory hold no value before they are written, those of
+/// what the program writes may be another block's, which writes them meanwhile. The panels of a
+/// staged contraction, which accumulates in registers, are filled to their ends.
+bool is_readable_everywhere(const tile::Op& op, const ExprPtr& load) {
   const auto& node = std::get<kernel::Load>(load->node);
   const bool staged =
       op.kind == tile::OpKind::Contract && op.targets[0].buffer->space == kernel::Space::Register;
@@ -213,20 +213,24 @@ void find_safety(NestPlan& plan) {
     round[d] = plan.width(d);
     plan.overrun[d] = all_in_bounds(values, rounded_ranges(plan.info, round)) &&
                       std::all_of(values.begin(), values.end(), [&](const ExprPtr& load) {
-                        return !depends_on(load, var) || is_readable_beyond(op, load);
+                        return !depends_on(load, var) || is_readable_everywhere(op, load);
                       });
     if (!plan.overrun[d]) round[d] = 1;
   }
   const int v = plan.layout.vector_dim;
   if (v >= 0 && !plan.overrun[v]) round[v] = plan.layout.lanes;
   const Ranges rounded = rounded_ranges(plan.info, round);
-  plan.values_in_box = all_in_bounds(values, plan.info.ranges);
+  plan.values_in_box = all_in_bounds(values, plan.info.ranges) &&
+                       std::all_of(values.begin(), values.end(), [&](const ExprPtr& load) {
+                         return is_readable_everywhere(op, load);
+                       });
   for (const auto& load : loads_of(op, false)) {
     const auto& node = std::get<kernel::Load>(load->node);
     Safety safety = Safety::Executed;
-    if (proves_in_bounds(plan.info.ranges, node.buffer, node.indices)) safety = Safety::InBox;
-    if (is_readable_beyond(op, load) && proves_in_bounds(rounded, node.buffer, node.indices))
-      safety = Safety::Always;
+    if (is_readable_everywhere(op, load)) {
+      if (proves_in_bounds(plan.info.ranges, node.buffer, node.indices)) safety = Safety::InBox;
+      if (proves_in_bounds(rounded, node.buffer, node.indices)) safety = Safety::Always;
+    }
     plan.safety[load.get()] = safety;
   }
 }
