@@ -554,18 +554,20 @@ private:
   LaneEnvironment lanes_;
   Facts facts_;
   std::array<bool, kWarp> active_{};
+  std::map<int, double> ready_;   ///< cycle at which a name has its value
   std::map<int, double> loaded_;  ///< the same for positions that data tell
-  double straight_begin_ = 0, straight_words_ = 0;
-  double ahead_ = kFewestAhead;  ///< words that may be on their way
-  std::map<int, double> ready_;  ///< cycle at which a name has its value
   std::map<const Buffer*, Box> boxes_;
   std::map<const Buffer*, double> hits_;  ///< share of the accesses that L1 can serve
   std::map<const For*, LoopFacts> loops_;
-  double clock_ = 0;  ///< cycles of this warp
-  double used_ = 0;   ///< cycle at which all is there that was used since the last wait
-  double copies_end_ = 0, products_end_ = 0;  ///< of those that are on their way
-  double issued_ = 0;                         ///< of them, those with an instruction
-  double times_ = 1;                          ///< executions of what is visited
+  double clock_ = 0;             ///< cycles of this warp
+  double issued_ = 0;            ///< of these, those with an instruction
+  double used_ = 0;              ///< cycle at which all is there that was used since the last wait
+  double straight_begin_ = 0;    ///< cycle at which the straight code began
+  double straight_words_ = 0;    ///< that it has loaded
+  double ahead_ = kFewestAhead;  ///< words that may be on their way
+  double copies_end_ = 0;        ///< cycle at which those that are on their way are there
+  double products_end_ = 0;
+  double times_ = 1;   ///< executions of what is visited
   double share_ = 1;   ///< of the threads that take part, over the loops around
   double weight_ = 1;  ///< warps that this one stands for
   bool is_first_ = true;

@@ -8,6 +8,7 @@
 #include "tc/tuner/bench.h"
 #include "tc/tuner/bulk.h"
 #include "tc/tuner/device_arguments.h"
+#include "tc/tuner/protocol.h"
 
 namespace tc::tuner {
 
@@ -77,7 +78,7 @@ private:
       scratch_.reset();
       Result<cuda::DeviceMemory, Rejection> memory =
           cuda::DeviceMemory::allocate(driver_, stream_.device(), image.bytes.size());
-      if (!memory) refuse(memory.error().message, to_string(memory.error().kind));
+      if (!memory) refuse(memory.error().message, kNoRoom);
       scratch_ = std::move(memory).value();
     }
     scratch_begin_ = image.begin;

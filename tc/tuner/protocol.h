@@ -21,6 +21,11 @@ std::optional<Fault> fault_from_name(std::string_view name);
 
 /// Reason of a reply in the place of a worker that could not be started or refused its setup.
 inline constexpr const char* kNoWorker = "no worker";
+/// Of a job that no worker here can do, whatever the options: the target or the run's files are not
+/// there.
+inline constexpr const char* kUnable = "unable";
+/// Of a device that has no room for what the program needs, now.
+inline constexpr const char* kNoRoom = "device";
 /// Of one whose process somebody killed, which says nothing about the job for sure.
 inline constexpr const char* kKilled = "killed";
 

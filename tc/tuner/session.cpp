@@ -326,7 +326,7 @@ void Session::end_rounds() {
 
 void Session::finish(Candidate& candidate, const Reply& reply, int device) {
   const bool is_known = candidate.record.has_value();
-  if (!is_known && reply.reason == kNoWorker) {
+  if (!is_known && (reply.reason == kNoWorker || reply.reason == kUnable)) {
     // That is no verdict about the candidate.
     broken_ = reply.detail;
     return;
@@ -345,8 +345,8 @@ void Session::finish(Candidate& candidate, const Reply& reply, int device) {
         fmt::format("{} search, seed {}", work_.settings.search, work_.settings.seed);
     if (device >= 0) record.provenance += fmt::format(", device {}", device);
     candidate.record = record;
-    // The next run tries again what the system or somebody else ended.
-    if (reply.reason != kKilled) queue_.put(record);
+    // The next run tries again what the system or somebody else ended or left no room for.
+    if (reply.reason != kKilled && reply.reason != kNoRoom) queue_.put(record);
     pass_on(candidate);
   }
   const Record& record = *candidate.record;

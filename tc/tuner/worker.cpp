@@ -62,6 +62,8 @@ Reply failed(Outcome outcome, std::string reason, std::string detail) {
 }
 
 Reply rejected(const Failure& failure) {
+  if (failure.kind == Failure::Kind::Target)
+    return failed(Outcome::Rejected, kUnable, failure.message);
   const char* kind = failure.rejection                         ? to_string(failure.rejection->kind)
                      : failure.kind == Failure::Kind::Internal ? "internal error"
                                                                : "compile";
@@ -148,7 +150,7 @@ private:
       return done;
     }
     if (!bench_) {
-      if (auto problem = open_bench()) return failed(Outcome::Rejected, "device", *problem);
+      if (auto problem = open_bench()) return failed(Outcome::Rejected, kNoRoom, *problem);
     }
     Reply reply;
     if (job.kind == Job::Kind::Measure) {
@@ -166,7 +168,7 @@ private:
 
   std::optional<Reply> checked(const Executor& executor) {
     if (!oracle_) oracle_ = Oracle::load(reference_file());
-    if (!oracle_) return failed(Outcome::Rejected, "file", "the reference cannot be read");
+    if (!oracle_) return failed(Outcome::Rejected, kUnable, "the reference cannot be read");
     if (fault_ == Fault::Crash) raise(SIGSEGV);
     while (fault_ == Fault::Hang)
       pause();

@@ -107,6 +107,22 @@ def test_code_that_cannot_be_loaded_is_rejected(cuda):
     assert b"4 " in done.stderr and b"crashed" not in done.stderr, done.stderr.decode()
 
 
+def test_a_compiler_that_is_missing_is_no_verdict_about_candidates(cuda, tmp_path):
+    done = cuda(POISON, "--trials", "4", env={"TC_CUDA_PATH": str(tmp_path / "nowhere")})
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("tensorc: NVRTC"), done.stderr.decode()
+    # Once it is there all is tried.
+    again = cuda(POISON, "--trials", "4")
+    assert outcomes(again).count("measured") == 4 and json.loads(again.stdout)["resumed"] == 0
+
+
+def test_a_device_without_room_is_no_verdict_about_candidates(cuda):
+    full = cuda(POISON, "--trials", "4", "--devices", "0", env={"TC_FAKE_CUDA_FAIL": "cuMemAlloc 2 0"})
+    assert full.returncode == 1 and b"4 device" in full.stderr, full.stderr.decode()
+    again = cuda(POISON, "--trials", "4")
+    assert outcomes(again).count("measured") == 4 and json.loads(again.stdout)["resumed"] == 0
+
+
 def test_faults_in_workers(cuda):
     found = outcomes(cuda(POISON, "--trials", "8", "--search", "random", "--run-limit", "8", "--inject", "2=crash,4=hang,6=wrong"))
     assert (found[1], found[3], found[5]) == ("crashed", "hung", "wrong")
