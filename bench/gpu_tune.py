@@ -10,7 +10,7 @@
 3. Sizes that no run has tuned (NEW_SIZES): first served from the records alone, then tuned into a cache of their own, then default, served and
    tuned options are timed in turns.
 
-With --ablation N instead: every case is tuned by each search with N candidates, from nothing, and the four results are timed in turns
+With --ablation N instead: every case is tuned by each search with N candidates, from nothing, and their results are timed in turns
 (records-SEARCH.jsonl: what each search measured; bench/model_ranks reads it).
 
 In --out: results.jsonl (a line per case, as it ends), records.jsonl (all records, exported after each case), options.jsonl (best options per

@@ -35,8 +35,6 @@ constexpr std::int64_t kOverlapped = 4;
 /// it has for that.
 constexpr double kFewestAhead = 16;
 constexpr double kShareAhead = 0.75;
-constexpr double kMostRegisters = 255;
-constexpr double kRegisters = 65536;
 
 bool is_power_of_two(std::int64_t value) {
   return value > 0 && (value & (value - 1)) == 0;
@@ -320,6 +318,8 @@ private:
       return;
     }
     used_ = std::max(used_, ready);
+    for (const auto& index : indices)
+      used_ = std::max(used_, loaded_index(index));
     access(buffer, indices, mask, value->type.lanes);
     if (is_atomic && is_outside(buffer->space))
       counts_.atomics += times_ * weight_ * lanes_active();

@@ -11,6 +11,11 @@
 
 namespace tc::kernel {
 
+/// Of a multiprocessor, and of a thread at most (CUDA programming guide, compute capability 8 to
+/// 10).
+inline constexpr double kRegisters = 65536;
+inline constexpr double kMostRegisters = 255;
+
 /// Cycles until a value is there, as the counting below takes them.
 struct Latencies {
   double global = 600;  ///< where it is touched first

@@ -25,8 +25,6 @@ constexpr double kLeastL1Bytes = 8 << 10;
 constexpr double kWarpThreads = 32;
 constexpr double kThreads = 2048;
 constexpr double kBlocks = 32;
-constexpr double kRegisters = 65536;
-constexpr double kMostRegisters = 255;
 constexpr double kOwnRegisters = 30;      ///< of a thread, beside named storage
 constexpr double kReservedShared = 1024;  ///< bytes of a block
 constexpr double kDispatch = 2.2;         ///< cycles between two blocks of the whole machine
@@ -41,7 +39,7 @@ double resident_blocks(const kernel::BlockCounts& counts, double threads, double
   const double shared = static_cast<double>(counts.shared_bytes) + kReservedShared;
   const double most = static_cast<double>(target.shared_bytes) + kReservedShared;
   return std::max(1.0, std::floor(std::min({kBlocks, kThreads / threads, most / shared,
-                                            kRegisters / (registers * threads)})));
+                                            kernel::kRegisters / (registers * threads)})));
 }
 
 /// Of one launch.
@@ -51,7 +49,7 @@ double microseconds(const kernel::BlockCounts& counts, const Target& target) {
   const double threads =
       std::ceil(static_cast<double>(counts.threads) / kWarpThreads) * kWarpThreads;
   const double registers = kOwnRegisters + counts.register_words;
-  const double available = std::min(kMostRegisters, kRegisters / threads);
+  const double available = std::min(kernel::kMostRegisters, kernel::kRegisters / threads);
   const double spilled = std::max(0.0, registers - available) / registers;
   const double resident =
       std::min(on_one, resident_blocks(counts, threads, std::min(registers, available), target));

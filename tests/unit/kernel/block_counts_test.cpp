@@ -126,6 +126,10 @@ TEST(BlockCounts, PositionsThatDataTellAreFarApart) {
       counts_of("  grid b 8\n  thread t 32\n",
                 "  y[t] = x[int64(table[t]), b]?(int64(table[t]) < 5, 0.0f)\n");
   EXPECT_GT(gather.sector_bytes, 32 * 32);
+  const BlockCounts scatter =
+      counts_of("  grid b 8\n  thread t 32\n", "  y[int64(table[t])] = 1.0f\n");
+  EXPECT_GT(scatter.sector_bytes, 32 * 32 + 128 - 1);
+  EXPECT_GE(scatter.warp_cycles, kLatencies.global);
   EXPECT_GE(gather.warp_cycles, 2 * kLatencies.global) << "one load after the other";
 }
 
