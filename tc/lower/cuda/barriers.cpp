@@ -10,6 +10,7 @@
 #include "tc/lower/op/affine.h"
 #include "tc/lower/op/op_info.h"
 #include "tc/support/check.h"
+#include "tc/tile/structure.h"
 
 namespace tc::lower::cuda {
 
@@ -64,6 +65,7 @@ public:
 private:
   std::string of(const std::vector<ExprPtr>& subscripts, std::set<int>& named) const {
     if (digits_.empty()) return "first thread";
+    if (!are_one_point(subscripts)) return {};
     std::string text;
     std::set<int> covered;
     const Ranges ranges;
@@ -84,6 +86,17 @@ private:
       return covered.count(digit.var.id) != 0;
     });
     return all ? text : std::string();
+  }
+
+  /// Whether an element belongs to one value of each dim in its subscripts: y(i+j) may be touched
+  /// by the threads of several i.
+  bool are_one_point(const std::vector<ExprPtr>& subscripts) const {
+    std::vector<tile::Dim> dims = op_.dims;
+    for (auto& dim : dims)
+      dim.reduction =
+          std::none_of(subscripts.begin(), subscripts.end(),
+                       [&](const ExprPtr& subscript) { return depends_on(subscript, dim.var.id); });
+    return tile::undetermined_dims(dims, subscripts).empty();
   }
 
   std::string print(const ExprPtr& expr, std::set<int>& named) const {
