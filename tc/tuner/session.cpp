@@ -380,14 +380,20 @@ std::vector<std::size_t> Session::finalists() const {
   std::stable_sort(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
     return tried_[a].record->median_us < tried_[b].record->median_us;
   });
+  // The baseline is timed in any case, and stands for all with its code.
+  std::uint64_t standard = 0;
+  for (const std::size_t i : usable)
+    if (tried_[i].options == work_.baseline) standard = tried_[i].code;
   std::vector<std::size_t> chosen;
   for (std::size_t place = 0; place < usable.size(); ++place) {
-    const bool is_baseline = tried_[usable[place]].options == work_.baseline;
+    const Candidate& candidate = tried_[usable[place]];
+    const bool is_baseline = candidate.options == work_.baseline;
     const auto is_same = [&](std::size_t other) {
-      return tried_[other].code != 0 && tried_[other].code == tried_[usable[place]].code;
+      return candidate.code != 0 && tried_[other].code == candidate.code;
     };
-    const bool is_one_of_the_best =
-        chosen.size() < kFinalists && std::none_of(chosen.begin(), chosen.end(), is_same);
+    const bool is_like_baseline = candidate.code != 0 && candidate.code == standard;
+    const bool is_one_of_the_best = chosen.size() < kFinalists && !is_like_baseline &&
+                                    std::none_of(chosen.begin(), chosen.end(), is_same);
     if (is_one_of_the_best || is_baseline || work_.is_comparison) chosen.push_back(usable[place]);
   }
   return chosen;

@@ -39,7 +39,9 @@ def test_a_search_and_what_it_leaves(pair):
     assert sum(trial.resumed for trial in again.trials) >= 1
     known = tc.tuned_options(MATMUL, "matmul", *pair)
     assert known.source == "exact" and "M=24" in known.note
-    assert tc.tuned_options(MATMUL, "matmul", pair[0][:12], pair[1]).source == "nearest"
+    # Whether the record serves is for the model to say.
+    near = tc.tuned_options(MATMUL, "matmul", pair[0][:12], pair[1])
+    assert near.source in ("nearest", "default") and "record of M=24" in near.note
     assert tc.tuned_options(MATMUL.replace("+=!", "max=!"), "matmul", *pair).source == "default"
     np.testing.assert_allclose(tc.define(MATMUL, found).matmul(*pair), pair[0] @ pair[1], atol=1e-4)
 
