@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tc/kernel/lane_values.h"
 
+#include "tc/kernel/host_arithmetic.h"
 #include "tc/support/check.h"
-#include "tc/support/numeric.h"
 
 namespace tc::kernel {
 
@@ -12,32 +12,9 @@ namespace {
 constexpr std::int64_t kScattered = 1 << 20;
 constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
 
-std::int64_t wrapped(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
+/// Only floats divide, and they are 0.
 std::int64_t combine(BinaryOp op, std::int64_t a, std::int64_t b) {
-  const auto x = static_cast<std::uint64_t>(a);
-  const auto y = static_cast<std::uint64_t>(b);
-  switch (op) {
-  case BinaryOp::Add: return wrapped(x + y);
-  case BinaryOp::Sub: return wrapped(x - y);
-  case BinaryOp::Mul: return wrapped(x * y);
-  case BinaryOp::Div:
-  case BinaryOp::FloorDiv: return b > 0 ? floor_div(a, b) : 0;
-  case BinaryOp::FloorMod: return b > 0 ? a - floor_div(a, b) * b : 0;
-  case BinaryOp::Min: return std::min(a, b);
-  case BinaryOp::Max: return std::max(a, b);
-  case BinaryOp::Lt: return a < b;
-  case BinaryOp::Le: return a <= b;
-  case BinaryOp::Gt: return a > b;
-  case BinaryOp::Ge: return a >= b;
-  case BinaryOp::Eq: return a == b;
-  case BinaryOp::Ne: return a != b;
-  case BinaryOp::And: return a != 0 && b != 0;
-  case BinaryOp::Or: return a != 0 || b != 0;
-  }
-  unreachable("no such operation");
+  return op == BinaryOp::Div ? 0 : kernel::evaluate(op, a, b);
 }
 
 LaneValues scattered() {

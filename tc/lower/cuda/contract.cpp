@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tc/lower/cuda/box_copy.h"
 #include "tc/lower/cuda/distribute.h"
 #include "tc/lower/cuda/guarded.h"
 #include "tc/lower/cuda/roles.h"
@@ -67,11 +68,11 @@ public:
     body.emplace_back(clear());
     auto inner = products(body);
     for (const int d : looped_)
-      inner = around(d, std::move(inner));
+      inner = around(op_.dims[d], std::move(inner));
     body.insert(body.end(), inner.begin(), inner.end());
     body.emplace_back(store());
     for (const int d : roles_.batch)
-      body = around(d, std::move(body));
+      body = around(op_.dims[d], std::move(body));
     return body;
   }
 
@@ -450,34 +451,12 @@ private:
     shared.label += "_ahead";
     shared.kind = tile::classify(shared);
     const ExprPtr now = kernel::var_ref(block_var_);
-    ahead.first = at_block(shared, op_.dims[blocked_].begin);
+    ahead.first = with_value(shared, block_var_, op_.dims[blocked_].begin, names_);
     const ExprPtr following = kernel::add(now, kernel::int_imm(depth_));
-    ahead.next = at_block(shared, following);
+    ahead.next = with_value(shared, block_var_, following, names_);
     ahead.next.conditions.push_back(
         kernel::binary(BinaryOp::Lt, following, op_.dims[blocked_].end));
     return ahead;
-  }
-
-  /// The operation at another block of the reduction, with digits of its own.
-  tile::Op at_block(tile::Op op, const ExprPtr& block) {
-    std::vector<std::pair<int, ExprPtr>> here{{block_var_.id, block}};
-    for (auto& digit : op.digits) {
-      const kernel::Var own = names_.variable(digit.var.name);
-      here.emplace_back(digit.var.id, kernel::var_ref(own));
-      digit.var = own;
-    }
-    for (auto& dim : op.dims) {
-      dim.begin = kernel::substitute(dim.begin, here);
-      dim.end = kernel::substitute(dim.end, here);
-    }
-    for (auto& condition : op.conditions)
-      condition = kernel::substitute(condition, here);
-    for (auto& target : op.targets) {
-      target.value = kernel::substitute(target.value, here);
-      for (auto& subscript : target.subscripts)
-        subscript = kernel::substitute(subscript, here);
-    }
-    return op;
   }
 
   /// Whether points of a reduction beyond the box contribute nothing: every panel is zero there, or
@@ -614,15 +593,6 @@ private:
     if (!op_.from_identity) op.combine = tile::Combine::Add;
     op.kind = tile::classify(op);
     return op;
-  }
-
-  std::vector<tile::Node> around(int d, std::vector<tile::Node> body) const {
-    auto loop = std::make_shared<tile::Loop>();
-    loop->var = op_.dims[d].var;
-    loop->begin = op_.dims[d].begin;
-    loop->end = op_.dims[d].end;
-    loop->body = std::move(body);
-    return {std::move(loop)};
   }
 
   const tile::Op& op_;

@@ -57,7 +57,7 @@ public:
     body.emplace_back(clear());
     auto inner = sums();
     for (const int d : looped_)
-      inner = around(d, std::move(inner));
+      inner = around(op_.dims[d], std::move(inner));
     body.insert(body.end(), inner.begin(), inner.end());
     result_.store = store();
     if (!roles_.batch.empty()) {
@@ -65,7 +65,7 @@ public:
       result_.is_stored = true;
     }
     for (const int d : roles_.batch)
-      body = around(d, std::move(body));
+      body = around(op_.dims[d], std::move(body));
     result_.nodes = std::move(body);
     return std::move(result_);
   }
@@ -274,15 +274,6 @@ private:
     on.op.atomic = op_.atomic;
     on.op.kind = tile::classify(on.op);
     return std::move(on.op);
-  }
-
-  std::vector<tile::Node> around(int d, std::vector<tile::Node> body) const {
-    auto loop = std::make_shared<tile::Loop>();
-    loop->var = op_.dims[d].var;
-    loop->begin = op_.dims[d].begin;
-    loop->end = op_.dims[d].end;
-    loop->body = std::move(body);
-    return {std::move(loop)};
   }
 
   const tile::Op& op_;

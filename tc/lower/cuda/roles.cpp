@@ -164,6 +164,15 @@ std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& 
   return volume(plain, roles->rows) * volume(plain, roles->columns) * volume(plain, roles->batch);
 }
 
+std::vector<tile::Node> around(const tile::Dim& dim, std::vector<tile::Node> body) {
+  auto loop = std::make_shared<tile::Loop>();
+  loop->var = dim.var;
+  loop->begin = dim.begin;
+  loop->end = dim.end;
+  loop->body = std::move(body);
+  return {std::move(loop)};
+}
+
 tile::Op without_unit_bounds(const tile::Op& op, const Ranges& outer) {
   tile::Op result = op;
   for (std::size_t d = result.dims.size(); d-- > 0;) {

@@ -50,6 +50,9 @@ std::optional<std::int64_t> unstaged_elements(const tile::Op& op, const Ranges& 
 std::int64_t extent(const tile::Op& op, int dim);
 std::int64_t volume(const tile::Op& op, const std::vector<int>& dims);
 
+/// A loop over all values of a dim.
+std::vector<tile::Node> around(const tile::Dim& dim, std::vector<tile::Node> body);
+
 /// The operation without dims that take one value always and bound others, as the part of a split
 /// reduction does.
 tile::Op without_unit_bounds(const tile::Op& op, const Ranges& outer);

@@ -91,7 +91,7 @@ public:
       add_steps(copies, body);
     body.emplace_back(store());
     for (const int d : roles_.batch)
-      body = around(d, std::move(body));
+      body = around(op_.dims[d], std::move(body));
     return body;
   }
 
@@ -571,15 +571,6 @@ private:
         load && load->buffer->id == op_.targets[0].buffer->id)
       return value;
     return kernel::map_children(expr, [&](const ExprPtr& child) { return finished(child, value); });
-  }
-
-  std::vector<tile::Node> around(int d, std::vector<tile::Node> body) const {
-    auto loop = std::make_shared<tile::Loop>();
-    loop->var = op_.dims[d].var;
-    loop->begin = op_.dims[d].begin;
-    loop->end = op_.dims[d].end;
-    loop->body = std::move(body);
-    return {std::move(loop)};
   }
 
   const tile::Op& op_;
